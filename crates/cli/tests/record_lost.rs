@@ -5,8 +5,10 @@
 mod calls;
 mod place;
 
-use calls::{feed, json, run, stderr, text};
+use calls::{baro, feed, json, run, stderr, text};
 use place::Folder;
+use std::io::Write;
+use std::process::Stdio;
 
 #[test]
 fn a_full_log_is_told_when_loss_begins() {
@@ -113,4 +115,47 @@ fn a_switch_is_of_a_store_that_is_there_and_that_nobody_records_into() {
         "{said}"
     );
     assert_eq!(std::fs::read(folder.path("store/store")).unwrap(), before);
+}
+
+/// Of `100.4` a recording that is stopped may have read `10`.
+#[test]
+fn a_line_that_had_not_ended_when_recording_was_stopped_is_not_taken() {
+    let folder = Folder::new("lost-unended");
+    let forms: [(&str, &[u8], &[u8], &str); 5] = [
+        ("csv", b"4,s,1\n5,s,10", b"0.4\n", "6 bytes"),
+        ("json", b"{\"time\":4,\"s\":1}\n{\"time\":5,\"s\":2}", b"\n", "16 bytes"),
+        ("influx", b"s value=1 4\ns value=2 5", b"0\n", "11 bytes"),
+        ("prometheus", b"s 1 4\ns 2 5", b"0\n", "5 bytes"),
+        ("raw", b"123456789", b"0", "1 byte"),
+    ];
+    for (form, input, rest, bytes) in forms {
+        let store = folder.path(form);
+        text(&run(&["init", &store, "--size", "2M"]), 0);
+        let raw: &[&str] =
+            if form == "raw" { &["--frame-bytes", "8"] } else { &["--precision", "ns"] };
+        let record = [&["record", &store, "--ring", "256K", "--stdin", form], raw].concat();
+        let begin = |more: &[&str]| {
+            let mut child = baro(&[&record[..], more].concat());
+            let child = child.stdin(Stdio::piped()).stdout(Stdio::null());
+            let mut child = child.stderr(Stdio::piped()).spawn().unwrap();
+            child.stdin.as_mut().unwrap().write_all(input).unwrap();
+            child
+        };
+        let mut stopped = begin(&["--for", "300ms"]);
+        // The pipe stays open beyond the end.
+        let pipe = stopped.stdin.take();
+        let said = stderr(&stopped.wait_with_output().unwrap());
+        drop(pipe);
+        assert!(said.contains(&format!("{bytes} of it are not taken")), "{form}: {said}");
+        let there = || match form {
+            "raw" => text(&run(&["cat", &store, "--format", "raw"]), 0).len() / 8,
+            _ => text(&run(&["cat", &store, "--data-only", "--format", "csv"]), 0).lines().count(),
+        };
+        assert_eq!(there(), 1, "{form}");
+        // At the end of the input it is a line like any other.
+        let mut whole = begin(&[]);
+        whole.stdin.take().unwrap().write_all(rest).unwrap();
+        text(&whole.wait_with_output().unwrap(), 0);
+        assert_eq!(there(), 2, "{form}");
+    }
 }

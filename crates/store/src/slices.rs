@@ -196,7 +196,7 @@ impl<'a, S: Storage> Slices<'a, S> {
             full = rows.len() > rows_max || letters.len() > bytes_max;
             if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let limit = (!moment).then_some(rows_max as u64 + 1);
+        let limit = (!moment).then(|| rows_max as u64 + 1);
         let query = Query { limit, ..Query::raw(slice) };
         let damage = match self.undeclared {
             false => self.store.query_sources(&sources, &self.ids, &query, &mut take)?.1,

@@ -7,6 +7,7 @@ use crate::failure::Result;
 use baro_ingest::{Fed, Intake, Manner, Room, Row, Target, Types};
 use baro_ondisk::Type;
 use baro_recorder::Recorder;
+use baro_show::plural;
 use baro_sources::csv::CsvParser;
 use baro_sources::frames::LengthFramer;
 use baro_sources::influx::{InfluxParser, InfluxSample};
@@ -25,6 +26,8 @@ const READ_BYTES: usize = 64 << 10;
 /// Reads that wait while the recorder is busy, with a sync for new names above all: what has come by
 /// then is taken at once, so that the next sync is for all names in it.
 const READS: usize = 16;
+/// Bytes of a line without its end that are kept back: more than those of any that is understood.
+const UNENDED_BYTES_MAX: usize = 2 << 20;
 
 /// Reads stdin on a thread of its own, so that a stop need not wait for input.
 fn reader() -> Receiver<std::io::Result<(Vec<u8>, i64)>> {
@@ -107,8 +110,47 @@ pub(crate) fn until(
     }
 }
 
-fn pieces(stop: &AtomicBool, mut each: impl FnMut(Came<'_>) -> Result<()>) -> Result<()> {
-    until(|| stop.load(Ordering::Relaxed), |came| each(came).map(|()| true)).map(drop)
+fn pieces(stop: &AtomicBool, mut each: impl FnMut(Came<'_>) -> Result<()>) -> Result<bool> {
+    until(|| stop.load(Ordering::Relaxed), |came| each(came).map(|()| true))
+}
+
+/// Says that recording was ended within a line or a frame, of which so many bytes had come: no fault of
+/// the input, so it changes no exit code.
+fn not_taken(what: &str, bytes: usize) {
+    if bytes > 0 {
+        let bytes = plural(bytes as u64, "byte");
+        say!("stdin: note: recording was stopped within a {what}: {bytes} of it are not taken");
+    }
+}
+
+/// What has come of a line whose end has not: no parser gets it before, as it may never come. Of `100.4`
+/// a recording that is stopped may have read `10`, which is another value.
+#[derive(Debug, Default)]
+struct Unended(Vec<u8>);
+
+impl Unended {
+    /// Hands on the lines that have ended. A line longer than any that is understood is handed on in
+    /// pieces, so that memory is bounded.
+    fn feed<T>(&mut self, bytes: &[u8], each: impl FnOnce(&[u8]) -> T) -> Option<T> {
+        let whole = match bytes.iter().rposition(|byte| *byte == b'\n') {
+            Some(end) => end + 1,
+            None if self.0.len() + bytes.len() > UNENDED_BYTES_MAX => bytes.len(),
+            None => 0,
+        };
+        let (now, later) = bytes.split_at(whole);
+        let handed = match (now.is_empty(), self.0.is_empty()) {
+            (true, _) => None,
+            (false, true) => Some(each(now)),
+            (false, false) => {
+                self.0.extend_from_slice(now);
+                let handed = each(&self.0);
+                self.0.clear();
+                Some(handed)
+            }
+        };
+        self.0.extend_from_slice(later);
+        handed
+    }
 }
 
 /// Forms of lines.
@@ -208,11 +250,13 @@ impl Taking<'_> {
         stop: &AtomicBool,
         mut parse: impl FnMut(Turn<'_>, &mut Self) -> Held,
     ) -> Result<()> {
-        pieces(stop, |came| match came {
+        let mut unended = Unended::default();
+        let at_end = pieces(stop, |came| match came {
             Came::Bytes(bytes, came_ns) => {
                 self.lines.came_at(came_ns);
-                let held = parse(Turn::Bytes(bytes), self);
-                self.lines.parsed(held);
+                if let Some(held) = unended.feed(bytes, |bytes| parse(Turn::Bytes(bytes), self)) {
+                    self.lines.parsed(held);
+                }
                 self.taken()
             }
             Came::All | Came::Nothing => {
@@ -227,7 +271,14 @@ impl Taking<'_> {
                 }
             }
         })?;
+        let Unended(rest) = unended;
+        if at_end && !rest.is_empty() {
+            parse(Turn::Bytes(&rest), self);
+        }
         parse(Turn::End, self);
+        if !at_end {
+            not_taken("line", rest.len());
+        }
         self.flush()
     }
 
@@ -288,15 +339,19 @@ pub(super) fn raw(
     let mut framer = RawFramer::new(frame_bytes)?;
     let mut frames = Frames::new(recorder, channel, stop)?;
     check_frame_bytes(frame_bytes, frames.intake.record_bytes_max())?;
-    pieces(stop, |came| {
+    let at_end = pieces(stop, |came| {
         if let Came::Bytes(bytes, came_ns) = came {
             frames.intake.came_at(came_ns);
             framer.feed(bytes, |frame| frames.take(frame));
         }
         frames.result()
     })?;
-    // A last, shorter frame is data too.
-    framer.finish(Remainder::Keep, |frame| frames.take(frame))?;
+    if at_end {
+        // A last, shorter frame is data too.
+        framer.finish(Remainder::Keep, |frame| frames.take(frame))?;
+    } else {
+        not_taken("frame", framer.pending_bytes());
+    }
     frames.end()
 }
 
@@ -305,7 +360,7 @@ pub(super) fn frames(recorder: &Recorder, channel: &str, stop: &AtomicBool) -> R
     let limit = frames.intake.record_bytes_max();
     let mut framer = LengthFramer::new(limit);
     let mut too_large = Vec::new();
-    pieces(stop, |came| {
+    let at_end = pieces(stop, |came| {
         let Came::Bytes(bytes, came_ns) = came else { return frames.result() };
         frames.intake.came_at(came_ns);
         framer.feed(bytes, |found| match found {
@@ -319,8 +374,10 @@ pub(super) fn frames(recorder: &Recorder, channel: &str, stop: &AtomicBool) -> R
         });
         frames.result()
     })?;
-    if let Err(error) = framer.finish() {
-        frames.intake.fed.complain(|| error.to_string());
+    match framer.finish() {
+        Err(error) if at_end => frames.intake.fed.complain(|| error.to_string()),
+        Err(error) => say!("stdin: note: recording was stopped: {error}"),
+        Ok(()) => {}
     }
     frames.end()
 }
