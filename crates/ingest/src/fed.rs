@@ -1,6 +1,7 @@
 //! What a source did: what was taken, what was refused and why.
 
 use crate::error::Result;
+use crate::ledger::Place;
 use crate::refusal::{Reason, Refusal};
 use baro_recorder::Refused;
 use baro_sys::clock;
@@ -42,6 +43,10 @@ pub struct Fed {
     pub bad: u64,
     /// Lines that were not, whole or in part: several values of one line count once.
     pub bad_lines: u64,
+    /// Samples that another of their series and time replaced, which has another value.
+    pub replaced: u64,
+    /// Where the first of them was.
+    pub replaced_first: Option<Place>,
     /// Exemplars beside samples, which are none of their series: passed over.
     pub exemplars: u64,
     /// The first complaints.
@@ -78,6 +83,8 @@ impl Fed {
             missed: 0,
             bad: 0,
             bad_lines: 0,
+            replaced: 0,
+            replaced_first: None,
             exemplars: 0,
             complaints: Vec::new(),
             datagrams: 0,

@@ -24,6 +24,7 @@ use crate::ledger::{Ledger, Unkept};
 use crate::manner::{Gather, Manner, Row};
 use crate::names::{Names, Series};
 use crate::refusal::{Reason, Refusal, Tell};
+use crate::replaced::{Replaced, Taken, text_bits};
 use crate::target::{Columns, Target};
 use crate::types::{Fit, Word, fit};
 use baro_log::Declared;
@@ -95,6 +96,7 @@ pub struct Intake<'a> {
     held: Vec<HeldSample>,
     texts: String,
     columns: Columns,
+    replaced: Replaced,
     /// The line that samples come from.
     begin: LineBegin,
     /// Whether a line may be taken in part.
@@ -135,6 +137,7 @@ impl<'a> Intake<'a> {
             held: Vec::new(),
             texts: String::new(),
             columns: Columns::default(),
+            replaced: Replaced::default(),
             begin: LineBegin::default(),
             in_parts: false,
             line: (0, 0),
@@ -376,17 +379,36 @@ impl<'a> Intake<'a> {
             let held = std::mem::take(&mut self.held);
             let is_known = |one: &HeldSample| matches!(one.series, Series::Declared(_));
             let (known, new): (Vec<HeldSample>, _) = held.into_iter().partition(is_known);
+            self.count_replaced(&known);
             self.push(&known)?;
             self.held = new;
         }
         self.declare(tell)?;
         let mut held = std::mem::take(&mut self.held);
+        self.count_replaced(&held);
         self.push(&held)?;
         self.texts.clear();
         held.clear();
         self.held = held;
         self.begin = LineBegin { held: 0, texts: 0, new: 0, ..self.begin };
         Ok(())
+    }
+
+    fn count_replaced(&mut self, held: &[HeldSample]) {
+        if !self.manner.counts_replaced {
+            return;
+        }
+        let texts = &self.texts;
+        let taken = held.iter().filter_map(|one| {
+            let Series::Declared(id) = one.series else { return None };
+            let bits = match one.held {
+                Held::Word(word) => word.bits() as u64,
+                Held::Text { start, end } => text_bits(texts.get(start..end).unwrap_or_default()),
+            };
+            Some(Taken { id, time_ns: one.time_ns, bits, line: one.line })
+        });
+        self.replaced.take(self.inputs.saturating_sub(1), taken);
+        (self.fed.replaced, self.fed.replaced_first) = (self.replaced.count, self.replaced.first());
     }
 
     /// Pushes samples in their order: of several of one series and time the last counts. What cannot

@@ -40,6 +40,7 @@ mod ledger;
 mod manner;
 mod names;
 mod refusal;
+mod replaced;
 mod target;
 pub mod types;
 mod value;

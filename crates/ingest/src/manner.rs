@@ -43,18 +43,26 @@ pub struct Manner {
     pub new_max: usize,
     /// Take nothing more after the first refusal.
     pub strict: bool,
+    /// Count samples that replace each other. Not where whoever sends them tries again, and only one of the
+    /// tries counts anyhow.
+    pub counts_replaced: bool,
 }
 
 impl Manner {
     /// Samples as they come, pushed by [`Intake::flush`](crate::Intake::flush) after each read; at most `new_max` new series.
     #[must_use]
     pub fn as_they_come(new_max: usize) -> Self {
-        Manner { gather: Gather::AsTheyCome, new_max, strict: false }
+        Manner { gather: Gather::AsTheyCome, new_max, strict: false, counts_replaced: true }
     }
 
     /// Samples together.
     #[must_use]
     pub fn together() -> Self {
-        Manner { gather: Gather::Together, new_max: usize::MAX, strict: false }
+        Manner {
+            gather: Gather::Together,
+            new_max: usize::MAX,
+            strict: false,
+            counts_replaced: true,
+        }
     }
 }

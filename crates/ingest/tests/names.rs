@@ -278,3 +278,41 @@ fn other_names_that_come_to_the_same_are_refused_at_another_time() {
     assert_eq!((fed.samples, fed.bad), (0, 1));
     assert!(told[0].contains(r#"expected "r" with "r_r", as r_r_r was declared"#), "{told:?}");
 }
+
+#[test]
+fn values_of_one_time_that_replace_each_other_are_counted() {
+    let (_folder, recorder) = recorder("replaced");
+    let waiting = Waiting::default();
+    let target = Target::of(&recorder, Room::WhileItMoves(&waiting)).unwrap();
+    let mut intake = Intake::new("test", target, Manner::together()).unwrap();
+    intake.begin();
+    let mut line = 0;
+    let mut take = |intake: &mut Intake<'_>, series: &str, time_ns: i64, value: f64| {
+        line += 1;
+        let types = Types::Exact;
+        let value = Value::Float(value);
+        let row = Row { line, series, time_ns, value, types, joint: None, written: None };
+        intake.take(&row, &mut |refusal| panic!("{refusal}")).unwrap();
+    };
+    let counted = |intake: &mut Intake<'_>| {
+        intake.flush(&mut |_| {}).unwrap();
+        (intake.fed.replaced, intake.fed.replaced_first.map(|first| first.line))
+    };
+    // Other times, other series, and the same once more.
+    for (series, time_ns, value) in [("a", 1, 1.0), ("b", 1, 2.0), ("a", 2, 1.0), ("a", 2, 1.0)] {
+        take(&mut intake, series, time_ns, value);
+    }
+    assert_eq!(counted(&mut intake), (0, None));
+    // Behind what was pushed before, and where times go back: of a table that was misread.
+    take(&mut intake, "a", 2, 5.0);
+    assert_eq!(counted(&mut intake), (1, Some(4)));
+    for (time_ns, value) in [(10, 1.0), (11, 2.0), (12, 3.0), (10, 4.0), (11, 2.0), (12, 6.0)] {
+        take(&mut intake, "a", time_ns, value);
+    }
+    assert_eq!(counted(&mut intake), (3, Some(4)));
+    intake.begin();
+    take(&mut intake, "b", 1, 7.0);
+    intake.flush(&mut |_| {}).unwrap();
+    let first = intake.fed.replaced_first.unwrap();
+    assert_eq!((intake.fed.replaced, first.input, first.line), (4, 0, 2));
+}

@@ -211,7 +211,7 @@ impl Lanes {
         let rings = self.rings.as_deref();
         let target = Target::attach_in(&self.store, rings, Room::AtMost(0));
         let target = target.map_err(|error| error.to_string())?;
-        let manner = Manner::together();
+        let manner = Manner { counts_replaced: false, ..Manner::together() };
         let intake = Intake::new("http", target, manner).map_err(|error| error.to_string())?;
         match intake.view().filter(RingView::is_recorded) {
             Some(view) => Ok((intake, view)),

@@ -125,6 +125,15 @@ impl Report {
         if fed.exemplars > 0 {
             out!("passed over: {} exemplars beside samples", fed.exemplars);
         }
+        if let Some(at) = fed.replaced_first {
+            out!(
+                "replaced: {} by another of the same series and time with another value; the last of \
+                 each counts; the first that does not: line {} of {}",
+                plural(fed.replaced, "sample"),
+                at.line,
+                self.file(at)
+            );
+        }
         if self.unkept.samples > 0 || self.lost_records > 0 {
             out!(
                 "lost: {} of what was read ({})",
@@ -163,6 +172,8 @@ impl Report {
             "series_declared": self.fed.declared,
             "lines_refused": self.fed.bad_lines,
             "exemplars_passed_over": self.fed.exemplars,
+            "samples_replaced": self.fed.replaced,
+            "first_line_replaced": self.fed.replaced_first.map(place),
             "records_lost": self.unkept.records + self.lost_records,
             "samples_lost": self.unkept.samples,
             "first_line_not_kept": self.resume().map(place),
@@ -176,7 +187,7 @@ impl Report {
         if let Some(why) = self.stopped {
             return Err(why);
         }
-        let lost = self.unkept.samples > 0 || self.lost_records > 0;
+        let lost = self.unkept.samples > 0 || self.lost_records > 0 || self.fed.replaced > 0;
         Ok(Outcome::lost_if(self.fed.bad_lines > 0 || lost || !self.damage.is_empty()))
     }
 }

@@ -294,6 +294,13 @@ fn print_fed(fed: &Fed, kept: u64) {
         let datagrams = plural(fed.datagrams, "datagram");
         out!("{}: {datagrams}, {} dropped by the kernel", fed.name, fed.dropped);
     }
+    if fed.replaced > 0 {
+        out!(
+            "{}: {} replaced by another of the same series and time with another value; the last counts",
+            fed.name,
+            plural(fed.replaced, "sample")
+        );
+    }
     if fed.bad > 0 {
         out!("{}: not understood: {}", fed.name, plural(fed.bad, "input"));
         for complaint in &fed.complaints {
@@ -329,6 +336,7 @@ fn as_json(
                 "dropped_by_kernel": fed.dropped,
                 "bad_inputs": fed.bad,
                 "exemplars_passed_over": fed.exemplars,
+                "samples_replaced": fed.replaced,
                 "complaints": fed.complaints,
                 "push_p50_ns": fed.push_ns.value_at_quantile(0.5),
                 "push_p9999_ns": fed.push_ns.value_at_quantile(0.9999),

@@ -1,0 +1,114 @@
+//! Samples of one series and one time with different values, in one run: the last of them counts, so the
+//! others are not read back. That is how a value is corrected; it is also what becomes of a table whose
+//! columns were misread, and of times that are rounded to seconds. So it is counted and told.
+//!
+//! Found are samples that follow each other in their series, however far apart they come, and where times
+//! go back also those that are held at once ([`HELD_MAX`](crate::intake)). Further apart than that nobody
+//! looks: it would take memory for every sample of the input.
+//!
+//! Invariant: nothing is counted that can be read back, the same sample sent twice above all. Held by
+//! `values_of_one_time_that_replace_each_other_are_counted` (`tests/names.rs`).
+
+use crate::ledger::Place;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Series of one page of the table: ids are dense, but an input may have a few of a store of millions.
+const PAGE: usize = 256;
+/// Bits of a place that are the line's.
+const LINE_BITS: u32 = 48;
+
+/// A sample that was taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) id: u32,
+    pub(crate) time_ns: i64,
+    /// Those of a number, or a hash of a text.
+    pub(crate) bits: u64,
+    pub(crate) line: u64,
+}
+
+/// The latest sample of a series; none if it has no place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Latest {
+    time_ns: i64,
+    bits: u64,
+    place: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Replaced {
+    pages: Vec<Option<Box<[Latest; PAGE]>>>,
+    /// Which samples were replaced, of those held at once, by their place among them; and where they were.
+    found: BTreeMap<usize, u64>,
+    pub(crate) count: u64,
+    first: u64,
+}
+
+impl Replaced {
+    /// Takes all that was held at once, in its order.
+    pub(crate) fn take(&mut self, input: u32, held: impl Iterator<Item = Taken> + Clone) {
+        let mut goes_back = false;
+        for (at, one) in held.clone().enumerate() {
+            let place = place(input, one.line);
+            let latest = self.latest(one.id);
+            if latest.place == 0 || one.time_ns > latest.time_ns {
+                *latest = Latest { time_ns: one.time_ns, bits: one.bits, place };
+            } else if one.time_ns == latest.time_ns {
+                let before = std::mem::replace(
+                    latest,
+                    Latest { time_ns: one.time_ns, bits: one.bits, place },
+                );
+                if before.bits != one.bits {
+                    self.found.insert(at, before.place);
+                }
+            } else {
+                goes_back = true;
+            }
+        }
+        if goes_back {
+            let mut all = HashMap::new();
+            for (at, one) in held.enumerate() {
+                let here = (one.bits, place(input, one.line));
+                if let Some((bits, place)) = all.insert((one.id, one.time_ns), here)
+                    && bits != one.bits
+                {
+                    self.found.insert(at, place);
+                }
+            }
+        }
+        self.count += self.found.len() as u64;
+        let first = self.found.values().copied().chain((self.first > 0).then_some(self.first));
+        self.first = first.min().unwrap_or(0);
+        self.found.clear();
+    }
+
+    fn latest(&mut self, id: u32) -> &mut Latest {
+        let (page, at) = (id as usize / PAGE, id as usize % PAGE);
+        if self.pages.len() <= page {
+            self.pages.resize_with(page + 1, || None);
+        }
+        let page = self.pages[page].get_or_insert_with(|| Box::new([Latest::default(); PAGE]));
+        &mut page[at]
+    }
+
+    /// Where the first of them was.
+    pub(crate) fn first(&self) -> Option<Place> {
+        (self.first > 0).then(|| Place {
+            input: (self.first >> LINE_BITS) as u32,
+            line: self.first & ((1 << LINE_BITS) - 1),
+        })
+    }
+}
+
+fn place(input: u32, line: u64) -> u64 {
+    u64::from(input.min(0xffff)) << LINE_BITS | line.clamp(1, (1 << LINE_BITS) - 1)
+}
+
+/// What a text is compared by.
+pub(crate) fn text_bits(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
