@@ -121,20 +121,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.file == Path::new("-") {
         let out = baro_command::exact();
         let exported = baro_export::to_csv(&store, &request, out)?;
-        tell_pin(arguments, request.interval, exported.rows);
+        tell_pin(arguments, request.interval, found(&exported));
         return Ok(told(&store, &exported));
     }
     let file = NewFile::create(&arguments.file, arguments.force)?;
     let (exported, bytes) = write(&store, &request, output, file)?;
     print(arguments, &exported, bytes, damaged::told(&store, &exported.notes.damage))?;
-    tell_pin(arguments, request.interval, exported.rows);
+    tell_pin(arguments, request.interval, found(&exported));
     Ok(told(&store, &exported))
 }
 
+/// What was asked for and is there, in the file or not.
+fn found(exported: &Exported) -> u64 {
+    exported.rows + exported.frames_left_out + exported.before_1970
+}
+
 /// A pin keeps what was recorded in its window, an export has what has its own time in it.
-fn tell_pin(arguments: &Arguments, interval: Interval, rows: u64) {
+fn tell_pin(arguments: &Arguments, interval: Interval, found: u64) {
     match &arguments.pin {
-        _ if rows > 0 => {}
+        _ if found > 0 => {}
         Some(pin) => say!(
             "note: nothing has a time in the window of pin {pin}; what was recorded then with other \
              times is kept too: export it with --from and --to"
