@@ -33,19 +33,43 @@ struct Work {
     driver_ns: u64,
     done: u64,
     writes: u64,
-    /// How far from the end of the wait a request ended, if one ended then.
-    ends_wait_ns: Option<u64>,
-    /// The direction of that request.
-    ended_by: Option<Way>,
+    /// The request that ended the wait, if one ended then: of several the one that did most likely.
+    ended: Option<Ended>,
     /// Whether a request of the waiter's was there at the end of the time.
     holds_own: bool,
+}
+
+/// A request that ended when a wait did. The larger one is the likelier end of the wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ended {
+    /// It goes where the call of the waiter goes, as far as that is known.
+    fits: bool,
+    by: By,
+    /// How far from the end of the wait.
+    apart_ns: Reverse<u64>,
+    is_write: bool,
+}
+
+/// Who gave a request to the disk. What a limit has held back, a worker does; a program of its own waits for
+/// its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum By {
+    Other,
+    Kernel,
+    Waiter,
+}
+
+impl Work {
+    fn ended_by(&self) -> Option<Way> {
+        self.ended.map(|ended| if ended.is_write { Way::Write } else { Way::Read })
+    }
 }
 
 impl Walk<'_> {
     /// The disk that was waited for; None if none did anything.
     ///
     /// It is the disk of `about` if that did anything, else one that has requests of the task, else the
-    /// one that ended a request when the wait ended, of several the one that ended it last before: a
+    /// one that ended a request when the wait ended, of several the likeliest ([`Ended`]): a
     /// disk in use by others ends requests at any time. A wait that has not ended is about the disk that
     /// has a request of the task, else about that of the task's wait before in the same stack.
     pub(super) fn io(
@@ -56,7 +80,7 @@ impl Walk<'_> {
         about: Option<Device>,
     ) -> Option<Node> {
         let (device, work) = self.disk(pid, span, wait, about)?;
-        let way = self.way_of(pid, wait, span).or(work.ended_by);
+        let way = self.way_of(pid, wait, span).or(work.ended_by());
         Some(self.judged(pid, device, &work, way, span))
     }
 
@@ -81,8 +105,8 @@ impl Walk<'_> {
         about: Option<Device>,
     ) -> Option<Node> {
         let (device, work) =
-            self.disk(pid, span, wait, about).filter(|(_, work)| work.ends_wait_ns.is_some())?;
-        let way = self.way_of(pid, wait, span).or(work.ended_by);
+            self.disk(pid, span, wait, about).filter(|(_, work)| work.ended.is_some())?;
+        let way = self.way_of(pid, wait, span).or(work.ended_by());
         Some(self.judged(pid, device, &work, way, span))
     }
 
@@ -97,15 +121,16 @@ impl Walk<'_> {
         let before = self.disk_before(pid, wait);
         let woken_ns = wait.woken_ns.or(wait.end_ns).unwrap_or(span.end_ns);
         let disks = self.known.line.disks.iter();
+        let way = self.way_of(pid, wait, span);
         let works = disks.map(|(device, disk)| {
-            (*device, self.work((pid, *device), &disk.requests, span, woken_ns))
+            (*device, self.work((pid, *device), &disk.requests, span, (woken_ns, way)))
         });
         let has_ended = wait.woken_ns.or(wait.end_ns).is_some();
         let own = |work: &Work| match has_ended {
-            true => work.by_task.contains_key(&pid) && work.ends_wait_ns.is_some(),
+            true => work.by_task.contains_key(&pid) && work.ended.is_some(),
             false => work.holds_own,
         };
-        let ends = |work: &Work| work.ends_wait_ns.filter(|_| has_ended).map(Reverse);
+        let ends = |work: &Work| work.ended.filter(|_| has_ended);
         let is = |one: Option<Device>, device: &Device| one == Some(*device);
         // What a limit holds back never came to the disk.
         let took_part = |(device, work): &(Device, Work)| work.requests > 0 || is(before, device);
@@ -129,7 +154,7 @@ impl Walk<'_> {
         })?;
         let span = Span { begin_ns: alike.begin_ns, end_ns: alike.woken_ns? };
         let (device, work) = self.disk(pid, span, alike, None)?;
-        work.ends_wait_ns.map(|_| device)
+        work.ended.map(|_| device)
     }
 
     /// The disk that a device is, or is a partition of.
@@ -167,7 +192,7 @@ impl Walk<'_> {
                 continue;
             };
             let Some(disk) = self.known.line.disks.get(&lower) else { continue };
-            let work = self.work((pid, lower), &disk.requests, span, span.end_ns);
+            let work = self.work((pid, lower), &disk.requests, span, (span.end_ns, way));
             let (cause, known_by, evidence) = self.judge(pid, lower, &work, way, span);
             // Of several disks that it is made of the one that had most to do.
             let is_busier = busiest.as_ref().is_none_or(|(busy_ns, ..)| work.busy_ns > *busy_ns);
@@ -291,7 +316,7 @@ impl Walk<'_> {
         (pid, device): (i32, Device),
         requests: &[Request],
         span: Span,
-        woken_ns: u64,
+        (woken_ns, way): (u64, Option<Way>),
     ) -> Work {
         let mut work = Work::default();
         let after = requests.partition_point(|one| one.issued_ns < span.end_ns);
@@ -326,11 +351,16 @@ impl Walk<'_> {
                 work.driver_ns += done_ns.saturating_sub(one.issued_ns);
                 let ends_wait = done_ns <= woken_ns + 50_000 && done_ns + 2_000_000 >= woken_ns;
                 if ends_wait {
-                    let apart_ns = done_ns.abs_diff(woken_ns);
-                    if work.ends_wait_ns.is_none_or(|nearest_ns| apart_ns < nearest_ns) {
-                        let way = if one.is_write() { Way::Write } else { Way::Read };
-                        (work.ends_wait_ns, work.ended_by) = (Some(apart_ns), Some(way));
-                    }
+                    let is_write = one.is_write();
+                    let fits = way.is_none_or(|way| (way == Way::Read) == one.is_read());
+                    let by = match one.pid {
+                        by if by == pid => By::Waiter,
+                        by if self.known.is_kernels(by) => By::Kernel,
+                        _ => By::Other,
+                    };
+                    let apart_ns = Reverse(done_ns.abs_diff(woken_ns));
+                    let ended = Ended { fits, by, apart_ns, is_write };
+                    work.ended = work.ended.max(Some(ended));
                 }
             }
             work.holds_own |= one.pid == pid && done_ns > span.end_ns;

@@ -38,6 +38,16 @@ impl Request {
     /// Whether it writes.
     #[must_use]
     pub fn is_write(&self) -> bool {
-        self.class.as_bytes().iter().find(|letter| b"RWDN".contains(letter)) == Some(&b'W')
+        self.kind() == Some(b'W')
+    }
+
+    /// Whether it reads. A flush does neither.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.kind() == Some(b'R')
+    }
+
+    fn kind(&self) -> Option<u8> {
+        self.class.as_bytes().iter().copied().find(|letter| b"RWDN".contains(letter))
     }
 }

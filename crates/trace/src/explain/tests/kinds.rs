@@ -284,6 +284,25 @@ fn the_disk_of_a_wait_is_the_one_that_ended_a_request_last() {
         (causes(&call), call.chain.last().unwrap().place.clone(), call.is_open)
     };
     let throttled = vec!["direct_io", "throttle"];
+    // Also where one of the others ended nearer to the end of the wait, or read.
+    let near = |class: &[u8]| {
+        let mut scene = Scene::of_victim(STACK, 0);
+        scene.task(30, "kworker/0:1");
+        scene.task(40, "other");
+        scene.request(30, 598, 599, 65_536);
+        for at_ms in (99..600).step_by(3) {
+            scene.request_of(OTHER, 40, (at_ms, at_ms + 3), 1 << 20);
+        }
+        for request in &mut scene.line.disks.get_mut(&OTHER).unwrap().requests {
+            request.class = Name::new(class);
+        }
+        scene.fact("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device", "8:0 524288");
+        let call = scene.told();
+        (causes(&call), call.chain.last().unwrap().place.clone())
+    };
+    for class in [&b"WS"[..], b"R"] {
+        assert_eq!(near(class), (throttled.clone(), "sda".to_owned()));
+    }
     assert_eq!(places(false), (throttled.clone(), "sda".to_owned(), false));
     // One that lasts: as the wait before it, though nothing of it has come to that disk.
     assert_eq!(places(true), (throttled, "sda".to_owned(), true));
