@@ -159,3 +159,33 @@ fn a_line_that_had_not_ended_when_recording_was_stopped_is_not_taken() {
         assert_eq!(there(), 2, "{form}");
     }
 }
+
+/// All that recording needs of the file system is made by `init`.
+#[test]
+fn a_store_on_a_full_file_system_is_recorded_into_for_the_first_time() {
+    if !baro_sys::schedule::is_root() {
+        println!("skipped: needs root, to mount a file system of its own");
+        return;
+    }
+    let folder = Folder::new("lost-no-room");
+    let (mount, store) = (folder.path("mount"), folder.path("mount/store"));
+    std::fs::create_dir(&mount).unwrap();
+    let shell = |line: &str| {
+        let done = std::process::Command::new("sh").args(["-c", line]).output().unwrap();
+        (done.status.success(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    let (mounted, said) = shell(&format!("mount -t tmpfs -o size=6M baro {mount}"));
+    if !mounted {
+        println!("skipped: tmpfs cannot be mounted: {said}");
+        return;
+    }
+    let tried = std::panic::catch_unwind(|| {
+        text(&run(&["init", &store, "--size", "4M"]), 0);
+        assert!(!shell(&format!("cat /dev/zero > {mount}/rest")).0);
+        text(&feed(&["record", &store, "--stdin", "csv"], b"1,s,1\n"), 0);
+        let cat = text(&run(&["cat", &store, "--data-only", "--format", "csv"]), 0);
+        assert_eq!(cat, "1,s,1\n");
+    });
+    assert!(shell(&format!("umount {mount}")).0);
+    tried.unwrap();
+}

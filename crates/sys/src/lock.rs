@@ -123,10 +123,14 @@ impl LockFile {
         if !try_lock(&file, 0, path)? {
             return Ok(Err(Holder { pid: read(&mut file).0 }));
         }
-        // Over what is there, then shorter: that takes no room of a file system that is full.
+        // Over what is there, then shorter: that takes no room of a file system that is full. The first
+        // time it does: whoever has the lock has it, though nobody is told who that is.
         let text = format!("{}\n", std::process::id());
         file.rewind().map_err(|e| fail("seek", e))?;
-        file.write_all(text.as_bytes()).map_err(|e| fail("write", e))?;
+        match file.write_all(text.as_bytes()) {
+            Err(error) if has_no_room(&error) => {}
+            written => written.map_err(|e| fail("write", e))?,
+        }
         file.set_len(text.len() as u64).map_err(|e| fail("truncate", e))?;
         Ok(Ok(LockFile { file, pid: std::process::id() }))
     }
@@ -156,7 +160,11 @@ impl LockFile {
         text.truncate(end);
         text.push('\n');
         let fail = |e| Error::new("write", "lock", e);
-        self.file.write_all_at(text.as_bytes(), 0).map_err(fail)?;
+        match self.file.write_all_at(text.as_bytes(), 0) {
+            // Nobody is told; what was to be done is done all the same.
+            Err(error) if has_no_room(&error) => return Ok(()),
+            written => written.map_err(fail)?,
+        }
         self.file.set_len(text.len() as u64).map_err(fail)
     }
 
@@ -177,6 +185,11 @@ impl LockFile {
     pub(crate) fn said_in(file: &mut File) -> Option<String> {
         if is_locked(file, 0) { read(file).1 } else { None }
     }
+}
+
+fn has_no_room(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded)
 }
 
 /// Process id and what was said.
