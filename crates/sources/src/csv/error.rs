@@ -137,6 +137,13 @@ pub enum CsvProblem {
         /// Whether that one had a `'`.
         first_guarded: bool,
     },
+    /// A row of another result of a query than the rows before.
+    Result {
+        /// That of the rows before.
+        first: String,
+        /// That of this row.
+        found: String,
+    },
     /// The series has no name.
     SeriesEmpty,
     /// The value is no number and no truth value.
@@ -257,6 +264,12 @@ impl fmt::Display for CsvProblem {
                      change one, so that both do not become the same"
                 )
             }
+            Self::Result { first, found } => write!(
+                formatter,
+                "expected rows of one result, {first:?}, found {found:?}, whose series would have the same \
+                 names: query it by itself and import it into another store, or give it another _field or \
+                 _measurement in the query (set, rename)"
+            ),
             Self::SeriesEmpty => write!(formatter, "expected the name of a series, found nothing"),
             Self::Value { found } => write!(
                 formatter,

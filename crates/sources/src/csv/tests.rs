@@ -745,6 +745,37 @@ fn annotated_tables_become_series() {
     assert_eq!(plain(blank), ["3 1 m_f{\"a \"=\" b \"} Integer(2) None"]);
 }
 
+/// The names of their series are the same: one result would overwrite the other.
+#[test]
+fn rows_of_a_second_result_are_refused() {
+    let head = "result,table,_time,_value,_field,_measurement\n";
+    let at = |second: u64| format!("1970-01-01T00:00:0{second}Z");
+    // By the default of another table, and by the cells of one table.
+    let table = |result: &str, value: u64| {
+        format!("#default,{result},,,,,\n,{head},,0,{},{value},f,m\n", at(1))
+    };
+    let tables = format!("{}\n{}\n{}", table("mean", 1), table("max", 2), table("mean", 3));
+    let cells = format!(
+        ",{head},mean,0,{},1,f,m\n,max,0,{},2,f,m\n,mean,0,{},3,f,m\n",
+        at(1),
+        at(1),
+        at(2)
+    );
+    for (text, line) in [(tables, 7), (cells, 3)] {
+        let found = plain(&text);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].contains("m_f Integer(1)") && found[2].contains("m_f Integer(3)"));
+        let said = format!("line {line}, column");
+        assert!(found[1].starts_with(&said), "{found:?}");
+        assert!(found[1].contains("expected rows of one result, \"mean\", found \"max\""));
+        assert!(found[1].contains("import it into another store"), "{found:?}");
+    }
+    // What does not say it is of the result before.
+    let unsaid = format!("{}\n,{head},,0,{},2,f,m\n", table("mean", 1), at(2));
+    assert_eq!(plain(&unsaid).len(), 2);
+    assert!(plain(&unsaid)[1].contains("m_f Integer(2)"), "{:?}", plain(&unsaid));
+}
+
 #[test]
 fn a_table_whose_columns_are_not_known_is_refused_with_its_rows() {
     let table = |types: &str, group: &str, header: &str| {
