@@ -40,10 +40,11 @@ use crate::sample::Sample;
 use crate::time::Times;
 use annotated::Annotated;
 use columns::Columns;
-use fields::{Fault, Field, Quotes, Values, field, is_value, quotes};
+pub(crate) use fields::is_value;
+use fields::{Fault, Field, Quotes, Values, field, quotes};
 use guards::Guards;
 use header::Header;
-pub(crate) use header::time_unit_ns;
+pub(crate) use header::{VALUE_TYPE, is_name, is_value_name, time_unit_ns};
 
 pub use error::{CsvError, CsvProblem};
 

@@ -45,9 +45,9 @@ pub(crate) struct TextArguments {
     /// Numbers in CSV have a comma for their decimals
     #[arg(long, hide_short_help = true)]
     decimal_comma: bool,
-    /// What columns of CSV or Parquet are, by their names
+    /// What columns of CSV or Parquet, or keys of JSON, are, by their names
     ///
-    /// time, series, value, label or skip; of values in CSV values, f64, i64, u64, bool or text; in
+    /// time, series, value, label or skip; of values in CSV and JSON values, f64, i64, u64, bool or text; in
     /// Parquet field (a series beside that of the row).
     #[arg(long, value_parser = column, value_delimiter = ',', value_name = "NAME=ROLE", hide_short_help = true)]
     columns: Vec<(String, ColumnRole)>,
@@ -70,6 +70,27 @@ impl TextArguments {
             ("columns", !self.columns.is_empty()),
         ];
         given.iter().find(|(_, given)| *given).map(|(name, _)| *name)
+    }
+
+    /// An option that none of these forms uses, and what it is for. Of those that are not named here text
+    /// has a time with a zone, and columns, none.
+    pub(super) fn unused(
+        &self,
+        csv: bool,
+        json: bool,
+        parquet: bool,
+    ) -> Option<(&'static str, &'static str)> {
+        let dated = csv || json || parquet;
+        let unused = [
+            (self.zone.is_some() && !dated, "zone", "dates: CSV, JSON or Parquet"),
+            (self.decimal_comma && !csv, "decimal-comma", "CSV"),
+            (
+                !self.columns.is_empty() && !dated,
+                "columns",
+                "columns or keys: CSV, JSON or Parquet",
+            ),
+        ];
+        unused.into_iter().find(|(unused, ..)| *unused).map(|(_, name, wanted)| (name, wanted))
     }
 
     /// What the parsers need of it.

@@ -139,7 +139,7 @@ pub(super) fn quotes(text: &str, separator: char) -> Quotes {
 
 /// Whether a text that should be a name is a number, a truth value or a time: then it hardly is one.
 /// Asked for each row without a header, so names are told by their first letter or their length.
-pub(super) fn is_value(text: &str) -> bool {
+pub(crate) fn is_value(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'0'..=b'9' | b'+' | b'-' | b'.') => {
             number::scalar(text).is_ok() || super::is_time(text)

@@ -27,7 +27,7 @@ const TIMES: [&str; 7] = ["time", "_time", "timestamp", "ts", "date", "datetime"
 const NAMES: [&str; 6] = ["series", "name", "sensor", "metric", "signal", "variable"];
 const VALUES: [&str; 2] = ["value", "_value"];
 /// The column in which a long file says the type of each value.
-pub(super) const VALUE_TYPE: &str = "value_type";
+pub(crate) const VALUE_TYPE: &str = "value_type";
 
 /// What a column holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,6 +65,16 @@ pub(crate) fn time_unit_ns(name: &str) -> Option<i64> {
         _ => return None,
     };
     is_word(&TIMES, head).then_some(unit_ns)
+}
+
+/// Whether a column of this name names series, also as the key of a JSON object.
+pub(crate) fn is_name(name: &str) -> bool {
+    is_word(&NAMES, name)
+}
+
+/// Whether a column of this name has the values of a long file, also as the key of a JSON object.
+pub(crate) fn is_value_name(name: &str) -> bool {
+    is_word(&VALUES, name)
 }
 
 /// A name and the kind behind its last colon.
