@@ -180,6 +180,15 @@ impl Refused for CsvError {
     }
 }
 
+fn other_result(formatter: &mut fmt::Formatter<'_>, first: &str, found: &str) -> fmt::Result {
+    write!(
+        formatter,
+        "expected rows of one result, {first:?}, found {found:?}, whose series would have the same names: \
+         query it by itself and import it into another store, or give it another _field or _measurement in \
+         the query (set, rename)"
+    )
+}
+
 impl fmt::Display for CsvProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -264,12 +273,7 @@ impl fmt::Display for CsvProblem {
                      change one, so that both do not become the same"
                 )
             }
-            Self::Result { first, found } => write!(
-                formatter,
-                "expected rows of one result, {first:?}, found {found:?}, whose series would have the same \
-                 names: query it by itself and import it into another store, or give it another _field or \
-                 _measurement in the query (set, rename)"
-            ),
+            Self::Result { first, found } => other_result(formatter, first, found),
             Self::SeriesEmpty => write!(formatter, "expected the name of a series, found nothing"),
             Self::Value { found } => write!(
                 formatter,

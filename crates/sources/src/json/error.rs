@@ -203,9 +203,9 @@ impl fmt::Display for JsonProblem {
             ),
             Self::TwoWays { value, key } => write!(
                 formatter,
-                "expected a key that names the series of {value:?}, found {key:?}, which may be a label or \
-                 a series: --columns {key}=series if it names the series, {key}=label beside a name, \
-                 {key}=values if it is a series of its own, or {key}=skip"
+                "expected to know what {key:?} is beside {value:?}, and no key that names the series: \
+                 --columns {key}=series if it does, {key}=label if it tells series apart, {key}=skip if it \
+                 says nothing, {value}=values if each key is a series"
             ),
             Self::NameMissing => formatter.write_str(
                 "expected a key that names the series, found none (--columns KEY=series says which it is)",

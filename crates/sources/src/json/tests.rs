@@ -150,6 +150,7 @@ fn a_time_under_another_name_is_the_time() {
         ("ts", "\"2023-11-14T22:13:20.123456789Z\""),
         ("Timestamp_ns", "1700000000123456789"),
         ("_time", "1700000000.123456789"),
+        ("@timestamp", "\"2023-11-14T22:13:20.123456789Z\""),
         ("datetime", "\"2023-11-14 22:13:20.123456789+00\""),
     ] {
         let found = only(&format!("{{\"{key}\":{value},\"a\":1}}"));
@@ -305,7 +306,7 @@ fn a_named_value_is_long() {
         ("{\"sensor\":\"a\",\"metric\":\"b\",\"value\":1}", "found \"sensor\" and \"metric\""),
         ("{\"sensor\":\"a\",\"_value\":2,\"value\":1}", "found \"_value\" and \"value\""),
         ("{\"sensor_id\":7,\"value\":1}", "--columns sensor_id=series"),
-        ("{\"value\":1,\"state\":\"on\"}", "found \"state\", which may be a label"),
+        ("{\"value\":1,\"state\":\"on\"}", "what \"state\" is beside \"value\""),
         (
             "{\"name\":\"a\",\"value\":1,\"id\":\"7\"}",
             "label \"id\": expected a text that is no number",
@@ -331,6 +332,8 @@ fn what_is_said_of_keys_counts() {
     assert_eq!(of(&wide, row), ["1 Some(5) id Float(7.0)", "1 Some(5) value Integer(1)"]);
     let labelled = [("at", Role::Time), ("id", Role::Label), ("room", Role::Label)];
     assert_eq!(of(&labelled, row), ["1 Some(5) value{id=\"7\",room=\"lab\"} Integer(1)"]);
+    let plain = "{\"value\":1,\"temp\":2}";
+    assert_eq!(of(&[("value", Role::Values(None))], plain).len(), 2);
     let named = [("at", Role::Value), ("id", Role::Skip), ("value", Role::Skip)];
     assert!(
         of(&named, row)[0].contains("found none (--columns KEY=series"),
