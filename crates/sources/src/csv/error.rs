@@ -73,6 +73,11 @@ pub enum CsvProblem {
         /// What was expected and found.
         said: String,
     },
+    /// A row behind a header that was refused.
+    Columns {
+        /// Line of that header.
+        header: u64,
+    },
     /// The header right behind the header.
     HeaderAgain,
     /// Another number of fields than there are columns.
@@ -144,7 +149,7 @@ pub enum CsvProblem {
         /// What it is.
         found: String,
     },
-    /// A number beyond the largest float.
+    /// A number beyond the largest float, or nearer to 0 than any.
     FloatRange {
         /// What it is.
         found: String,
@@ -204,6 +209,9 @@ impl fmt::Display for CsvProblem {
                 write!(formatter, "expected {fault}, found {found:?}")
             }
             Self::Header { said } => write!(formatter, "header: {said}"),
+            Self::Columns { header } => {
+                write!(formatter, "the columns of this row are refused: line {header} says why")
+            }
             Self::HeaderAgain => {
                 formatter.write_str("expected a row behind the header, found the header once more")
             }
@@ -264,7 +272,8 @@ impl fmt::Display for CsvProblem {
             ),
             Self::FloatRange { found } => write!(
                 formatter,
-                "expected a number that a float of 64 bits holds (to 1.8e308), found {found:?}"
+                "expected a number that a float of 64 bits holds (to 1.8e308, and 0 or from 4.9e-324 on), \
+                 found {found:?}"
             ),
             Self::ValueRange { found } => write!(
                 formatter,
