@@ -408,7 +408,7 @@ fn where_a_name_is_put_together_is_said_with_it() {
 
 /// Which zone they are of says nothing in the file: not a timestamp that is not adjusted to UTC, nor a date.
 #[test]
-fn times_of_a_clock_need_its_zone() {
+fn times_of_a_clock_need_their_zone() {
     let day_ns = 86_400_000_000_000_i64;
     let dates: ArrayRef = Arc::new(Date32Array::from(vec![1, 20_454]));
     for (name, column, found) in [

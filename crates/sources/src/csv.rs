@@ -37,7 +37,7 @@ use crate::form::{Kind, TextForm};
 use crate::lines::{self, Unreadable, quote};
 use crate::records::{Attempt, Held, Records, Verdict};
 use crate::sample::Sample;
-use crate::time::Times;
+use crate::time::{TimeFault, Times};
 use annotated::Annotated;
 use columns::Columns;
 use fields::{Fault, Field, Quotes, Values, field, is_value, quotes};
@@ -65,7 +65,8 @@ pub fn is_annotated(begin: &str) -> bool {
 
 /// Whether a text is a time, with a zone or without.
 fn is_time(text: &str) -> bool {
-    Times::default().in_zone(crate::Zone::Ahead(0)).read(text).is_ok()
+    let read = Times::default().in_zone(crate::Zone::Ahead(0)).read(text);
+    matches!(read, Ok(_) | Err(TimeFault::Finer | TimeFault::LeapSecond))
 }
 
 /// The longest line, without its newline, and the longest record of several: 256 KiB, which a text of
@@ -460,7 +461,7 @@ impl CsvProblem {
             Self::Utf16
                 | Self::FieldMissing { .. }
                 | Self::FieldExtra { .. }
-                | Self::Time { fault: crate::time::TimeFault::Form, .. }
+                | Self::Time { fault: TimeFault::Form, .. }
                 | Self::Header { .. }
                 | Self::SeriesNumber { .. }
         )

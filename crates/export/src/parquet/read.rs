@@ -14,6 +14,7 @@
 mod bound;
 mod caught;
 mod cells;
+mod choice;
 mod chunk;
 mod compact;
 mod compose;
@@ -29,10 +30,10 @@ use crate::units::{self, UNITS_KEY};
 use crate::{Error, Result};
 pub use caught::is_panic_caught;
 use caught::{caught, uncaught};
+pub use choice::{Choice, Clock, Moment, Role, TimeUnit};
 use chunk::Groups;
 use footer::Footer;
 use layout::Layout;
-pub use layout::{Choice, Clock, Moment, Role, TimeUnit};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
 };

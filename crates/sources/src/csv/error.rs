@@ -253,17 +253,7 @@ impl fmt::Display for CsvProblem {
             ),
             Self::Within { column, problem } => write!(formatter, "column {column:?}: {problem}"),
             Self::Guard { found, first_line, first_guarded } => {
-                let (first, this) = if *first_guarded { ("a", "none") } else { ("no", "one") };
-                let place = match first_line {
-                    Some(line) => format!("line {line}"),
-                    None => "an earlier file".to_owned(),
-                };
-                write!(
-                    formatter,
-                    "expected a ' before all names and texts that begin as a formula, as an export has it, \
-                     or before none: {place} has {first} ', found {this} before {found:?}; \
-                     change one, so that both do not become the same"
-                )
+                formatter.write_str(&guard(found, *first_line, *first_guarded))
             }
             Self::SeriesEmpty => write!(formatter, "expected the name of a series, found nothing"),
             Self::Value { found } => write!(
@@ -282,4 +272,15 @@ impl fmt::Display for CsvProblem {
             ),
         }
     }
+}
+
+/// Of a name that begins as a formula: what the first such one was.
+fn guard(found: &str, first_line: Option<u64>, first_guarded: bool) -> String {
+    let (first, this) = if first_guarded { ("a", "none") } else { ("no", "one") };
+    let place = first_line.map_or("an earlier file".to_owned(), |line| format!("line {line}"));
+    format!(
+        "expected a ' before all names and texts that begin as a formula, as an export has it, or before \
+         none: {place} has {first} ', found {this} before {found:?}; change one, so that both do not become \
+         the same"
+    )
 }

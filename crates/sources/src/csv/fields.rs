@@ -156,7 +156,7 @@ pub(super) fn quotes(text: &str, separator: char) -> Quotes {
 pub(super) fn is_value(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'0'..=b'9' | b'+' | b'-' | b'.') => {
-            number::scalar(text).is_ok() || super::is_time(text)
+            number::scalar(text) != Err(NumberFault::Form) || super::is_time(text)
         }
         Some(_) if matches!(text.len(), 3 | 4 | 5 | 8) => {
             let words = ["nan", "inf", "true", "false", "infinity"];

@@ -1,9 +1,10 @@
 //! Rows of a batch as samples.
 
 use super::cells::{label_of, time_of, value_of};
+use super::choice::Clock;
 use super::compose::Composer;
 use super::int96;
-use super::layout::{Clock, Layout};
+use super::layout::Layout;
 use super::{Imported, Joint, Refusal, Value};
 use crate::{Error, Result};
 use arrow_array::{Array, ArrayRef, RecordBatch, StringViewArray, cast::AsArray};
