@@ -7,6 +7,7 @@ use baro_sys::files;
 use clap::{Args, ValueEnum};
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Unit of times that are integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -115,10 +116,22 @@ impl TextArguments {
     /// A column is said to be what columns of Parquet are not.
     pub(crate) fn choice(&self) -> Result<parquet::Choice> {
         let unit = self.precision.map(Precision::unit);
-        Ok(parquet::Choice { unit, columns: self.roles("Parquet", |role| role.parquet)? })
+        let clock = self.zone.map(|zone| {
+            let moment = move |ns| zone.moment_ns(ns).map_err(|fault| fault.to_string());
+            parquet::Clock(Arc::new(moment))
+        });
+        Ok(parquet::Choice { unit, columns: self.roles("Parquet", |role| role.parquet)?, clock })
     }
 
     fn roles<R>(&self, form: &str, of: fn(&ColumnRole) -> Option<R>) -> Result<Vec<(String, R)>> {
+        let names = || self.columns.iter().map(|(name, _)| name);
+        let again =
+            names().enumerate().find(|(at, name)| names().take(*at).any(|one| one == *name));
+        if let Some((_, name)) = again {
+            return Err(
+                Mistake::new(format!("--columns {name}: expected one role, found two")).into()
+            );
+        }
         let role = |(name, role): &(String, ColumnRole)| {
             let role = of(role).ok_or_else(|| {
                 Mistake::new(format!("--columns {name}: no column of {form} is that"))

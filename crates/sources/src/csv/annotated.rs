@@ -93,21 +93,9 @@ fn refused(said: String) -> Fault {
     Fault { offset: 0, problem: CsvProblem::Header { said } }
 }
 
-/// A cell without quotes as it stands, with its blanks.
-fn exact<'a>(text: &'a str, field: Field<'a>) -> Field<'a> {
-    if field.quoted {
-        return field;
-    }
-    let end = field.next.map_or(text.len(), |next| next - 1);
-    let before = text.get(..field.offset).unwrap_or_default();
-    let start = before.trim_end_matches([' ', '\t']).len();
-    let text = text.get(start..end).unwrap_or_default();
-    Field { text: text.into(), ..field }
-}
-
 /// All cells of a line as they stand.
 fn cells(text: &str) -> Result<Vec<Field<'_>>, Fault> {
-    Ok(split(text, ',')?.into_iter().map(|field| exact(text, field)).collect())
+    Ok(split(text, ',')?.into_iter().map(Field::exact).collect())
 }
 
 impl Annotated {
@@ -289,7 +277,7 @@ fn row<'a>(
             Holds::Time => field,
             Holds::Value(Some(kind)) | Holds::Field(kind) if kind != Kind::Text => field,
             Holds::Value(None) if number::scalar(&field.text).is_ok() => field,
-            _ => exact(text, field),
+            _ => field.exact(),
         };
         let offset = field.offset;
         if field.text.is_empty() && !column.default.is_empty() {

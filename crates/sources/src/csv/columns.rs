@@ -159,12 +159,13 @@ impl Columns {
 /// What programs write into a cell that has no value, where nothing else is meant by it.
 const NOTHING: [&str; 5] = ["NA", "N/A", "NULL", "None", "\\N"];
 
-/// Whether a cell of numbers has none: it is empty, or says so. A text may be any of these, and an empty
-/// one in quotes, unless quotes stand around everything.
+/// Whether a cell of numbers has none: it is empty, or says so. A text may be any of these, blanks alone, and
+/// an empty one in quotes, unless quotes stand around everything.
 fn is_nothing(field: &Field<'_>, kind: Option<Kind>, all_quoted: bool) -> bool {
     let quoted = field.quoted && !all_quoted;
     let is_text = kind == Some(Kind::Text);
     match &*field.text {
+        "" if is_text && !field.quoted => field.written.is_empty(),
         "" => !field.quoted || all_quoted && !is_text,
         text => !quoted && !is_text && NOTHING.iter().any(|one| one.eq_ignore_ascii_case(text)),
     }
