@@ -103,13 +103,34 @@ fn read(text: &str, now_ns: i64, zone: Zone) -> Result<i64, String> {
         }
         TimeFault::Unit { unit } => {
             let hint = if unit == "s" { format!("; of seconds: {text}.0") } else { String::new() };
-            format!("expected nanoseconds from 1980 on, found {text}, which may be {unit}{hint}")
+            let date = as_date(&text);
+            format!(
+                "expected nanoseconds from 1980 on, found {text}, which may be {unit}{hint}{date}"
+            )
         }
-        TimeFault::Far => format!("expected nanoseconds before 2100, found {text}"),
+        TimeFault::Far => {
+            format!("expected nanoseconds before 2100, or a date, found {text}{}", as_date(&text))
+        }
+        TimeFault::Digits => {
+            let meant = "a date such as 2026-11-21, not in digits alone";
+            format!("expected {meant}, found {text}{}", as_date(&text))
+        }
+        TimeFault::SheetDay => {
+            let meant = "a date such as 2026-11-21, not a spreadsheet's number of a day";
+            format!("expected {meant}, found {text}{}", as_date(&text))
+        }
         TimeFault::Calendar => format!("expected a date and time that exist, found {text:?}"),
-        TimeFault::Skipped | TimeFault::Twice => format!("expected {fault}, found {text:?}"),
+        TimeFault::Skipped | TimeFault::Twice | TimeFault::Finer | TimeFault::LeapSecond => {
+            format!("expected {fault}, found {text:?}")
+        }
         _ => format!("expected {EXPECTED}, found {text:?}"),
     })
+}
+
+/// How to ask for the time that a number says whatever it may mean.
+fn as_date(number: &str) -> String {
+    let read = Times::default().read(number);
+    read.map_or(String::new(), |ns| format!("; if it is right, write {}", show(ns)))
 }
 
 /// A bare number that is rather a year than that many nanoseconds or seconds since 1970.
@@ -220,7 +241,25 @@ mod tests {
     fn what_may_mean_two_times_or_none_is_refused_with_how_to_write_it() {
         for (text, said) in [
             ("1700000000", "which may be s; of seconds: 1700000000.0"),
-            ("1700000000000", "which may be ms"),
+            (
+                "1700000000000",
+                "which may be ms; if it is right, write 1970-01-01T00:28:20.000000000Z",
+            ),
+            (
+                "5000000000000000001",
+                "nanoseconds before 2100, or a date, found 5000000000000000001; if it is right, write \
+                 2128-06-11T08:53:20.000000001Z",
+            ),
+            (
+                "20260102",
+                "in digits alone, found 20260102; if it is right, write 1970-01-01T00:00:00.0202",
+            ),
+            (
+                "46023.5",
+                "number of a day, found 46023.5; if it is right, write 1970-01-01T12:47:03.5",
+            ),
+            ("1700000000.1234567891", "at most nine digits behind the point"),
+            ("2016-12-31T23:59:60Z", "no number of its own in Unix time"),
             ("25:00", "from 00:00 to 23:59:59, found \"25:00\""),
             ("24:00:00", "from 00:00 to 23:59:59, found \"24:00:00\""),
             ("13:60", "from 00:00 to 23:59:59"),

@@ -194,3 +194,54 @@ fn a_zone_by_its_name_is_that_of_the_system() {
         assert!(stderr(&output).contains("a place such as Europe/Berlin"), "{}", stderr(&output));
     }
 }
+
+/// A wide Parquet file with times in milliseconds that are adjusted to no zone, as pandas writes them.
+fn written_without_a_zone(path: &str, times_ms: Vec<i64>) {
+    use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMillisecondArray};
+    let values: Vec<f64> = (0..times_ms.len()).map(|row| row as f64).collect();
+    let times: ArrayRef = std::sync::Arc::new(TimestampMillisecondArray::from(times_ms));
+    let values: ArrayRef = std::sync::Arc::new(Float64Array::from(values));
+    let batch = RecordBatch::try_from_iter([("time", times), ("temp", values)]).unwrap();
+    let file = std::fs::File::create(path).unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn times_without_a_zone_in_a_parquet_file_are_those_of_the_zone_that_is_said() {
+    let folder = Folder::new("history-parquet-zone");
+    let (store, file) = (folder.path("store"), folder.path("a.parquet"));
+    text(&run(&["init", &store, "--size", "32M"]), 0);
+    // By the clock of Berlin: in winter, skipped, in summer, twice.
+    let shown_ms = [1_768_464_000_000, 1_774_751_400_000, 1_784_102_400_000, 1_792_895_400_000];
+    written_without_a_zone(&file, shown_ms.to_vec());
+    let output = run(&["import", &store, &file]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let said = "column time: expected times with a zone (adjusted to UTC), or the zone of their clock: \
+                --zone UTC, or a place such as --zone Europe/Berlin, found timestamps without one";
+    assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    let hour_ms = 3_600_000;
+    text(&run(&["import", &store, &file, "--zone", "+01:00"]), 0);
+    let row =
+        |row: usize, ahead_ms: i64| format!("{}000000,temp,{row}\n", shown_ms[row] - ahead_ms);
+    let expected: String = (0..4).map(|at| row(at, hour_ms)).collect();
+    assert_eq!(rows(&store), expected);
+    if !std::path::Path::new("/usr/share/zoneinfo/Europe/Berlin").exists() {
+        println!("skipped: no Europe/Berlin in /usr/share/zoneinfo");
+        return;
+    }
+    let store = folder.path("berlin");
+    text(&run(&["init", &store, "--size", "32M"]), 0);
+    let output = run(&["import", &store, &file, "--zone", "Europe/Berlin", "--format", "json"]);
+    assert_eq!(json(&output, 3)["samples"], 2);
+    let said = stderr(&output);
+    for (row, why) in [(2, "they were set forward over this one"), (4, "so this one is two")] {
+        let found =
+            said.lines().find(|line| line.contains(&format!("row {row}: expected a time that")));
+        assert!(found.is_some_and(|found| found.contains(why)), "{said}");
+    }
+    assert!(said.contains("found 2026-03-29T02:30:00.000000000"), "{said}");
+    let expected = row(0, hour_ms) + &row(2, 2 * hour_ms);
+    assert_eq!(rows(&store), expected);
+}

@@ -291,3 +291,81 @@ fn beside_a_recorder_it_attaches_and_has_what_is_new_declared() {
     let expected = "time,series,value\n1,a,1.5\n3,a,3.5\n2,new,2\n6,new,7\n7,new,8\n5,flag,true\n";
     assert_eq!(csv(&store), expected);
 }
+
+/// Of one series and time one sample counts: what comes together without a time must not have one time.
+#[test]
+fn objects_without_a_time_have_times_of_their_own_and_are_told() {
+    let folder = Folder::new("untimed");
+    let store = folder.store();
+    let text = "[{\"temp\":1},{\"temp\":2,\"hum\":5},{\"temp\":3}]";
+    let file = folder.file("m.json", text);
+    let output = run(&["import", &store, &file, "--format", "json"], b"");
+    assert_eq!(counts(&output, 0), [1, 4, 2, 2, 0]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let [from_ns, to_ns] = ["from_ns", "to_ns"].map(|key| report["untimed"][key].as_i64().unwrap());
+    assert!(report["untimed"]["samples"] == json!(4) && from_ns + 2 <= to_ns, "{report}");
+    let output = run(&["import", &store, &file], b"");
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("without a time: 4 samples, given the time at which"), "{told}");
+    let recorded = run(&["record", &store, "--stdin", "json"], text.as_bytes());
+    assert_eq!(recorded.status.code(), Some(0), "{}", said(&recorded));
+    let rows = csv(&store);
+    for (value, times) in [("temp,1", 3), ("temp,2", 3), ("temp,3", 3), ("hum,5", 3)] {
+        assert_eq!(rows.lines().filter(|row| row.ends_with(value)).count(), times, "{rows}");
+    }
+    // One that is refused costs itself.
+    let timed = folder.file("t.json", "[{\"time\":1,\"temp\":\"x\"},{\"time\":2,\"temp\":7}]\n");
+    let output = run(&["import", &store, &timed, "--format", "json"], b"");
+    assert_eq!(counts(&output, 3)[1..], [1, 1, 0, 1]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["untimed"], Value::Null);
+}
+
+#[test]
+fn an_array_whose_end_is_missing_is_told_and_what_came_is_taken() {
+    let folder = Folder::new("open-array");
+    let store = folder.store();
+    let text = "[{\"time\":1,\"a\":1},\n{\"time\":2,\"a\":2},\n";
+    let file = folder.file("cut.json", text);
+    let output = run(&["import", &store, &file, "--format", "json"], b"");
+    assert_eq!(counts(&output, 3), [2, 2, 1, 1, 1]);
+    assert!(said(&output).contains("line 1: expected ] behind the array"), "{}", said(&output));
+    let output = run(&["record", &store, "--stdin", "json", "--format", "json"], text.as_bytes());
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let source = &report["sources"][0];
+    assert_eq!((&source["samples"], &source["bad_inputs"]), (&json!(2), &json!(1)), "{report}");
+}
+
+#[test]
+fn what_is_said_of_keys_counts_and_an_option_that_a_form_does_not_use_is_refused() {
+    let folder = Folder::new("keys");
+    let store = folder.store();
+    let text = "{\"at\":1,\"id\":7,\"value\":1}\n{\"at\":1,\"id\":8,\"value\":2}\n";
+    let file = folder.file("k.ndjson", text);
+    // Read as two series the second value would overwrite the first.
+    let output = run(&["import", &store, &file, "--format", "json"], b"");
+    assert_eq!(counts(&output, 3), [2, 0, 0, 0, 2]);
+    assert!(said(&output).contains("--columns at=series"), "{}", said(&output));
+    let columns = ["--columns", "at=time,id=series"];
+    let output = run(&[&["import", &store, &file], &columns[..]].concat(), b"");
+    assert_eq!(output.status.code(), Some(3), "a name is a text");
+    let text = text.replace("7", "\"7\"").replace("8", "\"8\"");
+    let file = folder.file("t.ndjson", &text);
+    let output = run(&[&["import", &store, &file], &columns[..]].concat(), b"");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let rows = csv(&store);
+    assert!(rows.contains("1,\"7\",1\n") && rows.contains("1,\"8\",2\n"), "{rows}");
+    for (name, option, wanted) in [
+        ("k.lp", &["--columns", "a=label"][..], "a file of columns or keys"),
+        ("k.prom", &["--zone", "UTC"], "a file of dates"),
+        ("k.ndjson", &["--decimal-comma"], "a file of CSV"),
+    ] {
+        let file = folder.file(name, "");
+        let output = run(&[&["import", &store, &file], option].concat(), b"");
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(said(&output).contains(wanted), "{}", said(&output));
+    }
+    let output = run(&["record", &store, "--stdin", "influx", "--zone", "UTC"], b"");
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+}

@@ -271,6 +271,27 @@ fn datagrams_are_recorded_and_garbage_is_counted_with_its_reason() {
     assert_eq!(rows, "1000,a,1\n1000,b,true\n1001,a,2\n1002,a,2.5\n1005,a,3\n");
 }
 
+/// Of one series and time one sample counts, and a datagram has one time.
+#[test]
+fn lines_of_a_datagram_without_times_are_all_kept() {
+    let folder = Folder::new("sources-udp-untimed");
+    let store = folder.path("store");
+    let (child, _lines, sender, _) = udp(&store, &[]);
+    for datagram in [&b",u,1\n,u,2\n"[..], b"{\"u\":3,\"v\":3}\n{\"u\":4}", b",u,5\n"] {
+        sender.send(datagram).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "-TERM");
+    let report = json(&child.wait_with_output().unwrap(), 0);
+    assert_eq!(report["sources"][0]["samples"], 6);
+    let rows = text(&run(&["cat", &store, "u", "--format", "csv"]), 0);
+    let values: Vec<&str> = rows.lines().map(|row| row.split(',').nth(2).unwrap()).collect();
+    assert_eq!(values, ["1", "2", "3", "4", "5"], "{rows}");
+    let both = text(&run(&["cat", &store, "u", "v", "--format", "csv"]), 0);
+    let time = |end: &str| both.lines().find(|row| row.ends_with(end)).unwrap().split(',').next();
+    assert_eq!(time("u,3"), time("v,3"), "{both}");
+}
+
 #[test]
 fn what_the_kernel_drops_is_counted_as_lost_at_the_source() {
     let folder = Folder::new("sources-drops");

@@ -7,7 +7,9 @@
 
 mod read;
 
-pub use read::{Choice, Imported, Joint, Refusal, Role, TimeUnit, Value, import, is_panic_caught};
+pub use read::{
+    Choice, Clock, Imported, Joint, Moment, Refusal, Role, TimeUnit, Value, import, is_panic_caught,
+};
 
 use crate::Result;
 use crate::long::Long;

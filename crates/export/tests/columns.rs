@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
-    TimestampNanosecondArray,
+    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    TimestampMillisecondArray, TimestampNanosecondArray,
 };
-use baro_export::parquet::{Choice, Imported, Joint, Role, TimeUnit, Value, import};
+use baro_export::parquet::{Choice, Clock, Imported, Joint, Role, TimeUnit, Value, import};
 use parquet::arrow::ArrowWriter;
 use std::io::{Seek, Write};
 use std::ops::ControlFlow;
@@ -34,6 +34,7 @@ fn lines(bytes: &[u8], choice: Choice) -> Result<Vec<String>, String> {
                 format!("{time_ns} {series} {value}")
             }
             Imported::Refused(refusal) => format!("row {}: {}", refusal.row, refusal.reason),
+            Imported::Unit { series, unit } => format!("unit of {series}: {unit}"),
         });
         ControlFlow::Continue(())
     });
@@ -55,7 +56,12 @@ fn file(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
 }
 
 fn times(times: &[i64]) -> ArrayRef {
-    Arc::new(TimestampNanosecondArray::from(times.to_vec()))
+    Arc::new(TimestampNanosecondArray::from(times.to_vec()).with_timezone("UTC"))
+}
+
+/// As pandas writes times without a zone.
+fn shown_ms(times: &[i64]) -> ArrayRef {
+    Arc::new(TimestampMillisecondArray::from(times.to_vec()))
 }
 
 fn texts(texts: &[Option<&str>]) -> ArrayRef {
@@ -76,7 +82,16 @@ fn integers(values: &[i64]) -> ArrayRef {
 
 fn said(columns: &[(&str, Role)]) -> Choice {
     let columns = columns.iter().map(|(name, role)| ((*name).to_owned(), *role)).collect();
-    Choice { unit: Some(TimeUnit::Nanoseconds), columns }
+    Choice { unit: Some(TimeUnit::Nanoseconds), columns, clock: None }
+}
+
+/// A clock that is an hour ahead, and shows no negative times.
+fn an_hour_ahead() -> Choice {
+    let moment = |shown_ns| match shown_ns {
+        0.. => Ok(shown_ns - 3_600_000_000_000),
+        _ => Err("a time of this clock".to_owned()),
+    };
+    Choice { clock: Some(Clock(Arc::new(moment))), ..Choice::default() }
 }
 
 #[test]
@@ -310,7 +325,8 @@ fn values_of_every_type_are_exact_or_refused() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let bytes = std::fs::read(path.join("../../testdata/parquet/types.parquet")).unwrap();
     let day = 86_400_000_000_000_i64;
-    let found = lines(&bytes, Choice::default()).unwrap();
+    let utc = Choice { clock: Some(Clock::utc()), ..Choice::default() };
+    let found = lines(&bytes, utc).unwrap();
     let (first, last) = (day, 20_454 * day);
     let expected = [
         "0 half 0.5".to_owned(),
@@ -388,4 +404,142 @@ fn where_a_name_is_put_together_is_said_with_it() {
     ];
     let found = joints([columns, quality].concat());
     assert_eq!(found, expected.map(|(name, joint)| (name.to_owned(), joint)));
+}
+
+/// Which zone they are of says nothing in the file: not a timestamp that is not adjusted to UTC, nor a date.
+#[test]
+fn times_of_a_clock_need_their_zone() {
+    let day_ns = 86_400_000_000_000_i64;
+    let dates: ArrayRef = Arc::new(Date32Array::from(vec![1, 20_454]));
+    for (name, column, found) in [
+        ("time", shown_ms(&[86_400_000, 20_454 * 86_400_000]), "timestamps without one"),
+        (
+            "__index_level_0__",
+            shown_ms(&[86_400_000, 20_454 * 86_400_000]),
+            "timestamps without one",
+        ),
+        ("date", dates, "dates, which have none"),
+    ] {
+        let bytes = file(vec![(name, column), ("a", floats(&[1.5, 2.5]))]);
+        let error = lines(&bytes, Choice::default()).unwrap_err();
+        assert!(error.starts_with(&format!("Parquet: column {name}: expected times with a zone")));
+        assert!(error.contains("--zone UTC, or a place such as --zone Europe/Berlin"), "{error}");
+        assert!(error.ends_with(&format!("found {found}")), "{error}");
+        let rows = |ahead_ns: i64| {
+            [(day_ns, 1.5), (20_454 * day_ns, 2.5)]
+                .map(|(shown_ns, value)| format!("{} a {value:?}", shown_ns - ahead_ns))
+        };
+        let utc = Choice { clock: Some(Clock::utc()), ..Choice::default() };
+        assert_eq!(lines(&bytes, utc).unwrap(), rows(0));
+        assert_eq!(lines(&bytes, an_hour_ahead()).unwrap(), rows(3_600_000_000_000));
+    }
+    // A time that the clock did not show costs its row; times with a zone are none of a clock.
+    let bytes = file(vec![("time", shown_ms(&[-1, 1])), ("a", floats(&[1.5, 2.5]))]);
+    let found = lines(&bytes, an_hour_ahead()).unwrap();
+    let refused = "row 1: expected a time of this clock, found 1969-12-31T23:59:59.999000000";
+    assert_eq!(found, [refused, "-3599999000000 a 2.5"]);
+    let bytes = file(vec![("@timestamp", times(&[-1, 1])), ("a", floats(&[1.5, 2.5]))]);
+    assert_eq!(lines(&bytes, an_hour_ahead()).unwrap(), ["-1 a 1.5", "1 a 2.5"]);
+    let bytes = file(vec![("time", integers(&[-1])), ("a", floats(&[1.5]))]);
+    let choice = Choice { unit: Some(TimeUnit::Nanoseconds), ..an_hour_ahead() };
+    assert_eq!(lines(&bytes, choice).unwrap(), ["-1 a 1.5"]);
+}
+
+/// Read as series, numbers of sensors would leave one value of several at each time.
+#[test]
+fn a_number_that_may_tell_series_apart_refuses_the_file() {
+    let two = |name: &str, value: &str| {
+        file(vec![
+            ("time", times(&[1, 1, 2])),
+            (name, integers(&[17, 18, 17])),
+            (value, floats(&[1.5, 2.5, 3.5])),
+        ])
+    };
+    for (name, value, wide) in [
+        ("sensor_id", "value", "value"),
+        ("series", "value", "value"),
+        ("series", "value_f64", "value_f64"),
+        ("Sensor", "temp", "Sensor"),
+        ("name", "temp", "name"),
+    ] {
+        let bytes = two(name, value);
+        let error = lines(&bytes, Choice::default()).unwrap_err();
+        let begin =
+            format!("Parquet: column {name}: expected columns of which is known what they are");
+        assert!(error.starts_with(&begin), "{error}");
+        let ways = format!(
+            "--columns '{name}=label' (it tells series apart), '{name}=skip', or '{wide}=value'"
+        );
+        assert!(error.contains(&ways), "{error}");
+        let label = lines(&bytes, said(&[(name, Role::Label)])).unwrap();
+        let named = |id: u64| format!("{value}{{{name}=\"{id}\"}}");
+        let expected = [
+            format!("1 {} 1.5", named(17)),
+            format!("1 {} 2.5", named(18)),
+            format!("2 {} 3.5", named(17)),
+        ];
+        assert_eq!(label, expected);
+        let series = lines(&bytes, said(&[(wide, Role::Value)])).unwrap();
+        assert_eq!(series[0], format!("1 {name} 17"), "{series:?}");
+    }
+    // Alone it is a series, and so is each column of a file that has none that is called so.
+    let bytes = file(vec![("time", times(&[1])), ("value", floats(&[1.5]))]);
+    assert_eq!(lines(&bytes, Choice::default()).unwrap(), ["1 value 1.5"]);
+    let bytes = file(vec![("time", times(&[1])), ("n", integers(&[3])), ("a", floats(&[1.5]))]);
+    assert_eq!(lines(&bytes, Choice::default()).unwrap(), ["1 n 3", "1 a 1.5"]);
+}
+
+/// INT96 says nothing of a zone, and Spark writes UTC. What 64 bits of nanoseconds do not hold is no other time.
+#[test]
+fn times_of_days_and_nanoseconds_are_utc_or_those_of_a_clock() {
+    use parquet::basic::{Repetition, Type as Physical};
+    use parquet::data_type::{DoubleType, Int96, Int96Type};
+    use parquet::schema::types::Type;
+    let column = |name: &str, physical| {
+        let built = Type::primitive_type_builder(name, physical);
+        Arc::new(built.with_repetition(Repetition::REQUIRED).build().unwrap())
+    };
+    let fields = vec![column("a", Physical::DOUBLE), column("time", Physical::INT96)];
+    let schema = Type::group_type_builder("schema").with_fields(fields).build().unwrap();
+    let mut bytes = Vec::new();
+    let writer = parquet::file::writer::SerializedFileWriter::new(
+        &mut bytes,
+        Arc::new(schema),
+        Arc::default(),
+    );
+    let mut writer = writer.unwrap();
+    // Days since 1970, of which the last is that of 9999-12-31.
+    let (days, rows) = ([0, 20_454, -1, 2_932_896], 5_000);
+    for _ in 0..2 {
+        let mut group = writer.next_row_group().unwrap();
+        let mut values = group.next_column().unwrap().unwrap();
+        values.typed::<DoubleType>().write_batch(&vec![1.5; rows], None, None).unwrap();
+        values.close().unwrap();
+        let mut values = group.next_column().unwrap().unwrap();
+        let time = |row: usize| {
+            let mut time = Int96::new();
+            time.set_data(7, 0, (2_440_588 + days[row % days.len()]) as u32);
+            time
+        };
+        let times: Vec<Int96> = (0..rows).map(time).collect();
+        values.typed::<Int96Type>().write_batch(&times, None, None).unwrap();
+        values.close().unwrap();
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+    let day_ns = 86_400_000_000_000_i64;
+    let found = lines(&bytes, Choice::default()).unwrap();
+    assert_eq!(found.len(), 2 * rows);
+    for (row, found) in found.iter().enumerate() {
+        let expected = match days[row % rows % days.len()] {
+            2_932_896 => {
+                format!("row {}: expected a time from 1677 to 2262, found one outside", row + 1)
+            }
+            day => format!("{} a 1.5", day * day_ns + 7),
+        };
+        assert_eq!(*found, expected);
+    }
+    let found = lines(&bytes, an_hour_ahead()).unwrap();
+    assert_eq!(found[0], "-3599999999993 a 1.5");
+    assert!(found[2].starts_with("row 3: expected a time of this clock"), "{}", found[2]);
 }

@@ -2,7 +2,7 @@
 //! what is in them. And what a page may say that it comes to.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
-use baro_export::parquet::{Choice, Imported, Value, import};
+use baro_export::parquet::{Choice, Clock, Imported, Value, import};
 use baro_sys::counters::{MeasuringAllocator, Memory, measured};
 use std::io::{Seek, Write};
 use std::ops::ControlFlow;
@@ -31,7 +31,9 @@ fn read(bytes: &[u8]) -> (Result<Rows, String>, Memory) {
     file.rewind().unwrap();
     let mut rows = Vec::with_capacity(ROWS as usize);
     let (result, memory) = measured(|| {
-        import(file, Choice::default(), |item| {
+        // These times have no zone.
+        let choice = Choice { clock: Some(Clock::utc()), ..Choice::default() };
+        import(file, choice, |item| {
             match item {
                 Imported::Sample { series, time_ns, value: Value::Float(value), .. } => {
                     rows.push((series.to_owned(), time_ns, value));

@@ -101,8 +101,10 @@ pub struct Intake<'a> {
     begin: LineBegin,
     /// Whether a line may be taken in part.
     in_parts: bool,
-    /// A line of samples without a time, and the time at which its first one came.
+    /// A line of samples without a time (0: none of this point), and the time that these last had.
     line: (u64, i64),
+    /// The point that samples come from, where a line may have several; 0: none yet.
+    point: u64,
     /// Time of the next line without one, from that at which it came on; `None`: now.
     came_ns: Option<i64>,
     /// Inputs begun.
@@ -141,6 +143,7 @@ impl<'a> Intake<'a> {
             begin: LineBegin::default(),
             in_parts: false,
             line: (0, 0),
+            point: 0,
             came_ns: None,
             inputs: 0,
         })
@@ -152,9 +155,25 @@ impl<'a> Intake<'a> {
         self.fed.begin();
         self.target.ledger().begin(self.inputs);
         self.inputs = self.inputs.saturating_add(1);
-        self.begin = LineBegin::default();
-        self.line = (0, 0);
         self.in_parts = false;
+        self.point = 0;
+        self.part();
+    }
+
+    /// What comes now belongs to this point of the input, from 1: several may stand in a line, as elements of
+    /// a JSON array do. Each is taken or refused by itself, and has a time of its own.
+    pub fn point(&mut self, number: u64) {
+        if self.point != number {
+            self.point = number;
+            self.part();
+        }
+    }
+
+    /// What comes now has nothing to do with what came before.
+    fn part(&mut self) {
+        self.begin = LineBegin::default();
+        // The time of the one before stays known, so that this one has another.
+        self.line.0 = 0;
     }
 
     /// The same of an input whose lines have nothing to do with each other's values, such as rows of a
@@ -173,16 +192,23 @@ impl<'a> Intake<'a> {
     /// What comes from now on was read then, and not when its turn is: lines without a time have that, each
     /// one a nanosecond behind the one before, since of a series and time one sample counts.
     pub fn came_at(&mut self, time_ns: i64) {
+        self.came_ns = Some(self.behind(time_ns));
+    }
+
+    /// This time, or the next one behind that of the line before.
+    fn behind(&self, time_ns: i64) -> i64 {
         let behind_ns = self.line.1.saturating_add(1);
         // A clock that was set back is followed.
         let ahead_ns = behind_ns.saturating_sub(time_ns);
-        self.came_ns = Some(if (0..AHEAD_NS).contains(&ahead_ns) { behind_ns } else { time_ns });
+        if (0..AHEAD_NS).contains(&ahead_ns) { behind_ns } else { time_ns }
     }
 
-    /// The time of a sample without one: all of a line have that of its first.
+    /// The time of a sample without one: all of a point, which is a line unless
+    /// [`Intake::point`] says otherwise, have that of its first.
     pub fn line_time_ns(&mut self, line: u64) -> i64 {
         if self.line.0 != line {
-            self.line = (line, self.came_ns.unwrap_or_else(clock::realtime_ns));
+            let time_ns = self.came_ns.unwrap_or_else(|| self.behind(clock::realtime_ns()));
+            self.line = (line, time_ns);
             self.came_ns = self.came_ns.map(|next_ns| next_ns.saturating_add(1));
         }
         self.line.1

@@ -167,6 +167,44 @@ fn a_line_without_a_time_has_that_at_which_it_came() {
     assert_eq!(intake.line_time_ns(7), -5_000_000_000);
 }
 
+/// Several points may stand in one line, as elements of a JSON array do.
+#[test]
+fn points_of_one_line_have_times_of_their_own_and_are_refused_by_themselves() {
+    let (_folder, recorder) = recorder("points");
+    recorder.declare(&[("n", Type::I64, "")]).unwrap();
+    for manner in [Manner::as_they_come(9), Manner::together()] {
+        let target = Target::of(&recorder, Room::NotWaitedFor).unwrap();
+        let mut intake = Intake::new("test", target, manner).unwrap();
+        intake.came_at(1_000);
+        let mut times = Vec::new();
+        for (point, series, value) in [
+            (1, "n", Value::Integer(1)),
+            (1, "x", Value::Float(1.0)),
+            (2, "x", Value::Float(2.0)),
+            (2, "n", Value::Float(1.5)),
+            (3, "n", Value::Integer(3)),
+        ] {
+            intake.point(point);
+            let (line, time_ns, types) = (1, intake.line_time_ns(1), Types::Exact);
+            times.push(time_ns);
+            let row = Row { line, series, time_ns, value, types, joint: None, written: None };
+            intake.take(&row, &mut |_| {}).unwrap();
+        }
+        assert_eq!(times, [1_000, 1_000, 1_001, 1_001, 1_002]);
+        // Another input that comes at once, such as a datagram.
+        intake.begin();
+        intake.came_at(1_001);
+        assert_eq!(intake.line_time_ns(1), 1_003);
+        let fed = intake.finish(&mut |_| {}).unwrap();
+        assert_eq!((fed.samples, fed.bad, fed.bad_lines), (3, 1, 1));
+    }
+    // By the clock, too.
+    let target = Target::of(&recorder, Room::NotWaitedFor).unwrap();
+    let mut intake = Intake::new("test", target, Manner::together()).unwrap();
+    let times: Vec<i64> = (1..1_000).map(|line| intake.line_time_ns(line)).collect();
+    assert!(times.is_sorted_by(|a, b| a < b));
+}
+
 #[test]
 fn other_names_that_come_to_the_same_are_refused() {
     for manner in [Manner::as_they_come(9), Manner::together()] {

@@ -33,6 +33,8 @@ pub(crate) struct App {
     pub(crate) next_lane: AtomicUsize,
 }
 
+/// Parameters of a write of which there is one value.
+const ONCE: [&str; 5] = ["precision", "db", "bucket", "accept_partial", "no_sync"];
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 impl App {
@@ -53,6 +55,10 @@ impl App {
             Ok(pass) => pass,
             Err((status, said)) => return challenged(dialect.error(status, &said)),
         };
+        if let Some(name) = request.query.twice(&ONCE) {
+            return dialect
+                .error(400, &format!("expected the parameter {name} once, found it twice"));
+        }
         let name = match dialect {
             Dialect::V2 => "bucket",
             Dialect::V1 | Dialect::V3 => "db",

@@ -73,6 +73,9 @@ impl Gate {
         if !self.asks {
             return Ok(Pass::default());
         }
+        if request.query.twice(&["p"]).is_some() {
+            return Err((400, "expected the parameter p once, found it twice".to_owned()));
+        }
         let tokens = self.file.fresh();
         let secret = presented(request);
         let found = secret.as_deref().and_then(|secret| tokens.find(secret));

@@ -24,6 +24,13 @@ impl Query {
         self.pairs.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
+    /// The first of these names that stands there more than once: who reads one value of it would have to
+    /// choose, and another program on the way might choose otherwise.
+    #[must_use]
+    pub fn twice<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
+        names.iter().copied().find(|name| self.all(name).nth(1).is_some())
+    }
+
     /// All values of this name.
     pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         self.pairs.iter().filter(move |(own, _)| own == name).map(|(_, value)| value.as_str())
@@ -67,6 +74,7 @@ mod tests {
         assert_eq!((query.get("empty"), query.get("flag")), (Some(""), Some("")));
         assert_eq!(query.get("%zz"), Some("%"));
         assert_eq!(query.get("none"), None);
+        assert_eq!((query.twice(&["none", "q", "db"]), query.twice(&["q"])), (Some("db"), None));
         assert_eq!(decoded("a%2Fb+c%ff", false), "a/b+c\u{fffd}");
     }
 }

@@ -122,6 +122,7 @@ impl Service for Api {
                 Err(error) => return answer(Err(Refusal::of_body(&error))),
             }
         }
-        answer(self.route(request, &Parameters::new(request.query.clone(), form)))
+        let parameters = Parameters::new(request.query.clone(), form);
+        answer(parameters.once().and_then(|()| self.route(request, &parameters)))
     }
 }

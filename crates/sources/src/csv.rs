@@ -9,8 +9,8 @@
 //! Without a header, and with the header `time,series,value`, lines are that, and may have the type of the
 //! value behind it (`f64`, `i64`, `u64`, `bool`, `text`), as `baro query` and `baro cat` write it. Any other header with a
 //! column for the time says what the columns are: wide or long, in any order, with
-//! `,` `;` or a tab between them. A header may stand wherever it likes (files get concatenated).
-//! Without one a name that is a number is refused: that is a file of values without names.
+//! `,` `;` or a tab between them. A header may stand wherever it likes (files get concatenated), and the rows
+//! behind one that is refused are refused up to the next. Without one a name that is a number is refused: that is a file of values without names.
 //!
 //! What InfluxDB 2 answers with, annotated CSV (`annotated`), is known by its first line.
 //!
@@ -20,7 +20,7 @@
 //! number in quotes is a number unless the series is of texts or the type is said. A name or text behind
 //! a `'` that keeps it from being a formula in a spreadsheet, as an export writes it, is read without it;
 //! where other such names have none, the second kind is refused.
-//! Blanks around a field do not count. Blank lines and lines that start with `#` are skipped, and so is
+//! Blanks around a field do not count, but for a text without quotes: they belong to it. Blank lines and lines that start with `#` are skipped, and so is
 //! a byte order mark at the very beginning.
 //!
 //! Invariant: any bytes, cut anywhere, give the same items as fed at once, and memory stays below
@@ -37,13 +37,14 @@ use crate::form::{Kind, TextForm};
 use crate::lines::{self, Unreadable, quote};
 use crate::records::{Attempt, Held, Records, Verdict};
 use crate::sample::Sample;
-use crate::time::Times;
+use crate::time::{TimeFault, Times};
 use annotated::Annotated;
 use columns::Columns;
-use fields::{Fault, Field, Quotes, Values, field, is_value, quotes};
+pub(crate) use fields::is_value;
+use fields::{Fault, Field, Quotes, Values, field, quotes};
 use guards::Guards;
 use header::Header;
-pub(crate) use header::time_unit_ns;
+pub(crate) use header::{VALUE_TYPE, is_name, is_value_name, time_unit_ns};
 
 pub use error::{CsvError, CsvProblem};
 
@@ -65,7 +66,8 @@ pub fn is_annotated(begin: &str) -> bool {
 
 /// Whether a text is a time, with a zone or without.
 fn is_time(text: &str) -> bool {
-    Times::default().in_zone(crate::Zone::Ahead(0)).read(text).is_ok()
+    let read = Times::default().in_zone(crate::Zone::Ahead(0)).read(text);
+    matches!(read, Ok(_) | Err(TimeFault::Finer | TimeFault::LeapSecond))
 }
 
 /// The longest line, without its newline, and the longest record of several: 256 KiB, which a text of
@@ -174,6 +176,8 @@ enum State {
     Columns(Box<Columns>),
     /// Tables that say what their columns are.
     Annotated(Box<Annotated>),
+    /// The header in this line was refused: of the rows behind it is not known what they are.
+    Refused { header: u64, separator: char },
 }
 
 /// What lines mean.
@@ -236,8 +240,8 @@ impl Reader {
             return Verdict::Done;
         };
         let first = content.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
-        let known = matches!(self.state, State::Unknown | State::Annotated(_));
-        let annotation = known && annotated::is_annotation(content);
+        let may_be = !matches!(self.state, State::Columns(_) | State::Rows { .. });
+        let annotation = may_be && annotated::is_annotation(content);
         if let State::Annotated(tables) = &mut self.state
             && first.is_none()
         {
@@ -245,7 +249,7 @@ impl Reader {
         }
         let comments = match &self.state {
             State::Columns(columns) => columns.has_comments(),
-            State::Unknown | State::Rows { .. } | State::Annotated(_) => !annotation,
+            _ => !annotation,
         };
         if first.is_none()
             || first == Some(&b'#') && comments
@@ -255,6 +259,7 @@ impl Reader {
         }
         let separator = match &self.state {
             State::Columns(columns) => columns.separator(),
+            State::Refused { separator, .. } => *separator,
             State::Unknown | State::Rows { .. } | State::Annotated(_) => ',',
         };
         let read = match lines::utf8(content) {
@@ -268,6 +273,11 @@ impl Reader {
             Ok(()) => Verdict::Done,
             Err(found) if found.is_open(attempt, content, separator) => Verdict::Open,
             Err(found) => {
+                let is_header = matches!(found.problem, CsvProblem::Header { .. });
+                if is_header && !matches!(self.state, State::Annotated(_)) {
+                    let separator = header::separator_of(&String::from_utf8_lossy(content));
+                    self.state = State::Refused { header: number, separator };
+                }
                 item(Err(fault(mark_bytes, found)));
                 Verdict::Done
             }
@@ -281,6 +291,8 @@ impl Reader {
         match &mut self.state {
             State::Columns(columns) => columns.row(1, text, guards, &mut |_| ()).is_ok(),
             State::Annotated(tables) => tables.is_row(text, &self.form.times),
+            State::Refused { .. } => false,
+            State::Unknown if !self.form.columns.is_empty() => false,
             State::Unknown | State::Rows { .. } => {
                 let named = matches!(self.state, State::Rows { header: true });
                 matches!(parse_row(1, text, named, &self.form, guards), Ok(Some(_)))
@@ -295,9 +307,10 @@ impl Reader {
         item: &mut impl FnMut(Result<Sample<'_>, CsvError>),
     ) -> Result<(), Fault> {
         let bare = std::mem::replace(&mut self.bare, false);
-        if let State::Unknown = self.state
+        if let State::Unknown | State::Refused { .. } = self.state
             && (annotated::is_annotation(text.as_bytes()) || annotated::is_header(text))
         {
+            self.no_columns("annotated CSV, which says itself what its columns are")?;
             self.state = State::Annotated(Box::default());
         }
         if let State::Annotated(tables) = &mut self.state {
@@ -316,10 +329,24 @@ impl Reader {
                 return Ok(());
             };
             // Files get put together: another header says what comes behind it.
-            let other = fault.problem.is_of_header() && columns.is_header(text);
+            let other = columns.is_header(text);
             match if other { self.header(text)? } else { None } {
                 Some(state) => (self.state, self.bare) = (state, true),
                 None => return Err(fault),
+            }
+            return Ok(());
+        }
+        if let State::Refused { header, .. } = self.state {
+            let problem = CsvProblem::Columns { header };
+            let state = self.header(text)?.ok_or(Fault { offset: 0, problem })?;
+            (self.state, self.bare) = (state, true);
+            return Ok(());
+        }
+        // Columns that are spoken of need a header that names them.
+        if !self.form.columns.is_empty() {
+            match self.header(text)? {
+                Some(state) => (self.state, self.bare) = (state, true),
+                None => self.no_columns("a line without names of columns")?,
             }
             return Ok(());
         }
@@ -342,6 +369,14 @@ impl Reader {
         Ok(())
     }
 
+    /// Refuses what has no columns of which anything could be said, if something is.
+    fn no_columns(&self, found: &str) -> Result<(), Fault> {
+        let Some((name, _)) = self.form.columns.first() else { return Ok(()) };
+        let said =
+            format!("expected a column {:?}, which --columns names, found {found}", quote(name));
+        Err(Fault { offset: 0, problem: CsvProblem::Header { said } })
+    }
+
     /// The header once more: files get put together. Right behind itself it is a file of headers.
     fn again(&mut self, bare: bool) -> Result<(), Fault> {
         self.bare = true;
@@ -350,15 +385,16 @@ impl Reader {
 
     /// What a line says about those behind it, if it is a header.
     fn header(&self, text: &str) -> Result<Option<State>, Fault> {
-        let Some(found) = header::header(text, &self.form)? else { return Ok(None) };
-        let state = match found {
+        // Behind rows, understood or not, a line with a value is hardly a header.
+        let rows = matches!(self.state, State::Rows { .. } | State::Refused { .. });
+        let values = || text.split([',', ';', '\t']).any(|field| is_value(field.trim()));
+        if rows && values() {
+            return Ok(None);
+        }
+        Ok(header::header(text, &self.form)?.map(|found| match found {
             Header::Rows => State::Rows { header: true },
             Header::Columns(columns) => State::Columns(columns),
-        };
-        // Behind rows that were understood, a bad one is hardly a header.
-        let rows = matches!(self.state, State::Rows { .. });
-        let values = || text.split([',', ';', '\t']).any(|field| is_value(field.trim()));
-        Ok(Some(state).filter(|_| !(rows && values())))
+        }))
     }
 }
 
@@ -426,15 +462,10 @@ impl CsvProblem {
             Self::Utf16
                 | Self::FieldMissing { .. }
                 | Self::FieldExtra { .. }
-                | Self::Time { fault: crate::time::TimeFault::Form, .. }
+                | Self::Time { fault: TimeFault::Form, .. }
                 | Self::Header { .. }
                 | Self::SeriesNumber { .. }
         )
-    }
-
-    /// Whether a header among rows would be refused so.
-    fn is_of_header(&self) -> bool {
-        matches!(self, Self::Time { .. } | Self::FieldCount { .. })
     }
 }
 

@@ -53,6 +53,7 @@ pub fn read_as(
     }
     let mut records = Records::new(json::LINE_BYTES_MAX, csv::closes);
     let mut rows = csv::Reader::of(form.clone());
+    let mut objects = json::Reader::of(form.clone());
     let mut record = |number: u64, line: Option<&[u8]>, attempt: Attempt| {
         let is_object =
             |line: &[u8]| line.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
@@ -61,9 +62,7 @@ pub fn read_as(
             return if is_row { Verdict::Done } else { Verdict::Open };
         }
         if line.is_some_and(is_object) && attempt != Attempt::Joined {
-            json::parse_line(number, line, &form.times, &mut |found| {
-                item(found.map_err(DatagramError::Json));
-            });
+            objects.line(number, line, &mut |found| item(found.map_err(DatagramError::Json)));
             return Verdict::Done;
         }
         let line = line.filter(|line| line.len() <= csv::LINE_BYTES_MAX);

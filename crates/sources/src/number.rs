@@ -1,7 +1,8 @@
 //! Numbers and truth values as texts write them: one rule for CSV, JSON and line protocol.
 //!
 //! Digits alone are an integer of 64 bits and are refused if they are more, since as a float they
-//! would lose their last digits without a word; digits that come to infinity are refused as well.
+//! would lose their last digits without a word; digits that come to infinity are refused as well, and
+//! those that come to 0 and are not 0.
 //! `-0` is a float, since no integer has that sign.
 //! The words `nan` and `inf` are floats where a form has them.
 //!
@@ -16,7 +17,7 @@ pub enum NumberFault {
     Form,
     /// An integer that 64 bits do not hold.
     Integer,
-    /// A number beyond the largest float.
+    /// A number beyond the largest float, or one that is not 0 and nearer to 0 than any float.
     Float,
 }
 
@@ -46,7 +47,7 @@ pub fn scalar(text: &str) -> Result<Scalar<'static>, NumberFault> {
 /// A float, also one without a point.
 ///
 /// # Errors
-/// The text is none, or too large.
+/// The text is none, too large, or too small to be anything but 0.
 pub(crate) fn float(text: &str) -> Result<f64, NumberFault> {
     let value: f64 = text.parse().map_err(|_| NumberFault::Form)?;
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -54,6 +55,10 @@ pub(crate) fn float(text: &str) -> Result<f64, NumberFault> {
     if value.is_infinite()
         && digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
     {
+        return Err(NumberFault::Float);
+    }
+    let significant = || digits.bytes().take_while(|byte| !matches!(byte, b'e' | b'E'));
+    if value == 0.0 && significant().any(|byte| matches!(byte, b'1'..=b'9')) {
         return Err(NumberFault::Float);
     }
     Ok(value)
@@ -71,5 +76,26 @@ pub(crate) fn integer(text: &str) -> Result<Scalar<'static>, NumberFault> {
         (Ok(value), _) => Ok(Scalar::Unsigned(value)),
         (_, Err(fault)) => Err(fault),
         (_, Ok(_)) => Err(NumberFault::Form),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_would_become_another_is_refused() {
+        for text in ["1e-400", "-1e-400", "+0.1E-999", "2.4e-324", "0.000001e-330", "1e400"] {
+            assert_eq!(scalar(text), Err(NumberFault::Float), "{text}");
+        }
+        let zeros = ["0e-400", "-0.0", "0", "0.000e5", "00e-1"];
+        for text in zeros {
+            assert_eq!(float(text), Ok(0.0), "{text}");
+        }
+        // What exists is taken, however small.
+        assert_eq!(scalar("5e-324"), Ok(Scalar::Float(5e-324)));
+        assert_eq!(scalar("2.5e-324"), Ok(Scalar::Float(5e-324)));
+        let long = format!("0.{}1", "0".repeat(400));
+        assert_eq!(scalar(&long), Err(NumberFault::Float));
     }
 }

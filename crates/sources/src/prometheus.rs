@@ -4,8 +4,8 @@
 //! `up{job="a"} 1 1700000000.123`: a name with labels, a value, a time. The name is that of the series, with its
 //! labels in canonical form; all values are f64, as Prometheus has no others. A time with a point is
 //! seconds, as OpenMetrics writes it. An integer is milliseconds, as Prometheus' text has it, unless the
-//! caller says another unit; one that would be a time before 1980 then is refused, since it is hardly
-//! meant so. Without a time it is now.
+//! caller says another unit; one that would be a time before 1980 or after 2100 then is refused, since it is
+//! hardly meant so. Without a time it is now.
 //!
 //! Blank lines and those that begin with `#` are skipped (`# HELP`, `# TYPE`, `# UNIT`, `# EOF`, comments):
 //! a type changes no value. An exemplar behind a sample (`# {trace_id="x"} 0.5`) is no sample of the series;
@@ -16,6 +16,7 @@
 //! `prometheus`.
 
 use crate::lines::{self, LineCutter, UTF16, Unreadable, quote};
+use crate::milliseconds::InMilliseconds;
 use crate::number::{self, NumberFault};
 use crate::sample::{Mark, Refused, Sample, Scalar};
 use crate::time::{TimeFault, Times};
@@ -126,22 +127,9 @@ impl fmt::Display for PrometheusProblem {
                 f,
                 "expected a number that a float of 64 bits holds (to 1.8e308), found {found:?}"
             ),
-            Self::Time { found, fault: TimeFault::Form } => write!(
-                f,
-                "expected a time (seconds with a point, or an integer of milliseconds unless \
-                 --precision says otherwise), found {found:?}"
-            ),
-            Self::Time { found, fault: TimeFault::Unit { unit } } => write!(
-                f,
-                "expected a time in milliseconds from 1980 on (--precision {unit} if it is in {unit}, \
-                 --precision ms if it is right), found {found:?}"
-            ),
-            Self::Time { found, fault: TimeFault::Far } => write!(
-                f,
-                "expected a time in milliseconds before 2100 (--precision ms if it is right), found \
-                 {found:?}"
-            ),
-            Self::Time { found, fault } => write!(f, "expected {fault}, found {found:?}"),
+            Self::Time { found, fault } => {
+                write!(f, "expected {}, found {found:?}", InMilliseconds(*fault))
+            }
             Self::End { found } => {
                 write!(f, "expected the end of the line, or an exemplar, found {found:?}")
             }

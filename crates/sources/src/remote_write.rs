@@ -8,9 +8,11 @@
 
 mod wire;
 
+use crate::time::{TimeFault, Times};
 use baro_ondisk::limits::NAME_BYTES_MAX;
 use baro_ondisk::write_name;
 use std::cell::Cell;
+use std::fmt;
 pub use wire::Malformed;
 use wire::{Fields, Value};
 
@@ -130,6 +132,42 @@ pub fn read<E>(
         }
     }
     Ok(Ok(()))
+}
+
+/// A time that is none of these messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoTime {
+    time_ms: i64,
+    fault: TimeFault,
+}
+
+impl fmt::Display for NoTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.fault {
+            TimeFault::Unit { unit } => write!(
+                f,
+                "expected a time in milliseconds, found {}, which would be before 1980 or after 2100: it is \
+                 one in {unit}, and the sender has to send milliseconds",
+                self.time_ms
+            ),
+            _ => {
+                write!(f, "expected a time from 1677 to 2262, found {} milliseconds", self.time_ms)
+            }
+        }
+    }
+}
+
+/// Nanoseconds of a time, which is in milliseconds here.
+///
+/// # Errors
+/// There is no such time, or it can only be meant in another unit.
+pub fn time_ns(time_ms: i64) -> Result<i64, NoTime> {
+    match Times::default().of_milliseconds().count(time_ms) {
+        Ok(time_ns) => Ok(time_ns),
+        Err(fault @ TimeFault::Unit { .. }) => Err(NoTime { time_ms, fault }),
+        // The protocol says the unit.
+        Err(fault) => time_ms.checked_mul(1_000_000).ok_or(NoTime { time_ms, fault }),
+    }
 }
 
 /// Whether all fields of a series, and of those that hold fields, can be read.

@@ -10,10 +10,10 @@
 //! of them) and a date library is a dependency for forty lines. The proleptic Gregorian calendar
 //! throughout, as RFC 3339 has it.
 //!
-//! Invariant: a time is exact or refused; digits below the nanosecond are cut off, never rounded
-//! into another second. Held by the tests below.
+//! Invariant: a time is exact or refused: so is one with digits below the nanosecond, and one of a leap
+//! second, since Unix time has no number for it. Held by the tests below.
 
-use crate::zone::{NoMoment, Zone};
+use crate::zone::Zone;
 use std::fmt;
 
 /// 1980-01-01 and 2100-01-01 in seconds: what is outside is hardly meant.
@@ -122,7 +122,12 @@ impl Times {
                 };
                 count.checked_mul(unit_ns).ok_or(TimeFault::Range)
             }
-            None if self.milliseconds => plausible(count, 1_000_000),
+            None if self.milliseconds => {
+                // Nobody counts milliseconds by hand.
+                let time_ns = plausible(count, 1_000_000)?;
+                let early = time_ns < PLAUSIBLE_S.start * SECOND_NS;
+                if early { Err(TimeFault::Early) } else { Ok(time_ns) }
+            }
             None if self.checked && is_date(count) => Err(TimeFault::Digits),
             None if self.checked => plausible(count, 1),
             None => Ok(count),
@@ -174,6 +179,8 @@ pub enum TimeFault {
         /// As `--precision` calls it.
         unit: &'static str,
     },
+    /// An integer that is before 1980 in every unit, in a form in which nobody counts by hand.
+    Early,
     /// An integer that is after 2100.
     Far,
     /// An integer that is a date written as digits.
@@ -182,6 +189,10 @@ pub enum TimeFault {
     SheetDay,
     /// A date without a zone.
     Zone,
+    /// Digits below the nanosecond.
+    Finer,
+    /// A second 60.
+    LeapSecond,
     /// A time that no clock of the zone showed.
     Skipped,
     /// A time that clocks of the zone showed twice.
@@ -204,6 +215,7 @@ impl fmt::Display for TimeFault {
                      --precision ns if it is right)"
                 );
             }
+            TimeFault::Early => "a time from 1980 on (--precision says the unit of one that is right)",
             TimeFault::Far => "a time in nanoseconds before 2100 (--precision ns if it is right)",
             TimeFault::Digits => {
                 "a date such as 2026-01-02T03:04:05Z, not in digits alone (--precision ns if it is \
@@ -215,6 +227,14 @@ impl fmt::Display for TimeFault {
             }
             TimeFault::Zone => {
                 "a time with Z or an offset such as +01:00 (--zone says that of times without)"
+            }
+            TimeFault::Finer => {
+                "at most nine digits behind the point (a time is in nanoseconds, and what is finer would \
+                 be lost)"
+            }
+            TimeFault::LeapSecond => {
+                "a second from 00 to 59 (a leap second, 60, has no number of its own in Unix time: it \
+                 would become the next second)"
             }
             TimeFault::Skipped => {
                 "a time that clocks of the zone show (they were set forward over this one)"
@@ -261,10 +281,13 @@ fn offset_minutes(text: &[u8]) -> Result<i64, TimeFault> {
     Ok(if *sign == b'-' { -offset } else { offset })
 }
 
-/// Digits behind the point, as nanoseconds.
+/// Digits behind the point, as nanoseconds; more are no matter where they are 0.
 fn fraction_ns(digits: &[u8]) -> Result<u32, TimeFault> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err(TimeFault::Form);
+    }
+    if digits.iter().skip(9).any(|digit| *digit != b'0') {
+        return Err(TimeFault::Finer);
     }
     let digit = |index| digits.get(index).map_or(0, |byte| u32::from(byte - b'0'));
     Ok((0..9).fold(0, |sum, index| sum * 10 + digit(index)))
@@ -294,29 +317,26 @@ fn date(text: &[u8], zone: Option<Zone>) -> Result<i64, TimeFault> {
         }
     }
     let offset_s = match (rest, zone) {
-        ([], Some(Zone::Ahead(zone_s))) => Some(zone_s),
-        ([], Some(Zone::Of(_))) => None,
+        ([], Some(_)) => None,
         ([], None) => return Err(TimeFault::Zone),
         (rest, _) => Some(60 * offset_minutes(rest)?),
     };
-    // A leap second is the first second of the next minute, as in Unix time.
-    let ahead_minutes = offset_s.unwrap_or(0).div_euclid(60);
-    let leap = second == 60 && (minute - ahead_minutes).rem_euclid(60) == 59;
     let exists = (1..=12).contains(&month)
         && (1..=month_days(year, month)).contains(&day)
         && hour <= 23
         && minute <= 59
-        && (second <= 59 || leap);
+        && second <= 60;
     if !exists {
         return Err(TimeFault::Calendar);
+    }
+    // As the next second it would take the place of that one's sample.
+    if second == 60 {
+        return Err(TimeFault::LeapSecond);
     }
     let minutes = days_since_epoch(year, month, day) * 1440 + hour * 60 + minute;
     let clock_s = minutes * 60 + second;
     let offset_s = match (offset_s, zone) {
-        (None, Some(Zone::Of(rules))) => rules.offset_of_clock(clock_s).map_err(|no| match no {
-            NoMoment::Skipped => TimeFault::Skipped,
-            NoMoment::Twice => TimeFault::Twice,
-        })?,
+        (None, Some(zone)) => zone.ahead_of_clock_s(clock_s)?,
         (offset_s, _) => offset_s.unwrap_or(0),
     };
     let total = i128::from(clock_s - offset_s) * 1_000_000_000 + i128::from(nanoseconds);

@@ -8,10 +8,11 @@
 //! Invariant: any bytes are rules or none, and a time of a clock has the moment that the system's own
 //! rules give it. Held by the tests below and `a_zone_by_its_name_is_that_of_the_system` (command line).
 
-use crate::time::{days_since_epoch, month_days};
+use crate::time::{TimeFault, days_since_epoch, month_days};
 use std::fmt;
 
 pub(crate) const DAY_S: i64 = 86_400;
+const SECOND_NS: i64 = 1_000_000_000;
 /// More than any zone has; what is sized by a count is bounded by the bytes too.
 const ZONE_BYTES_MAX: usize = 1 << 20;
 
@@ -32,6 +33,26 @@ impl Zone {
             Zone::Ahead(seconds) => seconds,
             Zone::Of(rules) => rules.offset_at(moment_s).into(),
         }
+    }
+
+    /// Seconds that clocks are ahead of UTC which show this.
+    pub(crate) fn ahead_of_clock_s(self, clock_s: i64) -> Result<i64, TimeFault> {
+        match self {
+            Zone::Ahead(seconds) => Ok(seconds),
+            Zone::Of(rules) => rules.offset_of_clock(clock_s).map_err(|no| match no {
+                NoMoment::Skipped => TimeFault::Skipped,
+                NoMoment::Twice => TimeFault::Twice,
+            }),
+        }
+    }
+
+    /// The moment at which clocks show so many nanoseconds since 1970.
+    ///
+    /// # Errors
+    /// There is none, there are two, or it is beyond what 64 bits hold.
+    pub fn moment_ns(self, clock_ns: i64) -> Result<i64, TimeFault> {
+        let ahead_s = self.ahead_of_clock_s(clock_ns.div_euclid(SECOND_NS))?;
+        clock_ns.checked_sub(ahead_s * SECOND_NS).ok_or(TimeFault::Range)
     }
 
     /// The first moment at which clocks show this, or more where they were set forward over it.
@@ -412,6 +433,19 @@ pub(crate) mod tests {
         assert_eq!(steps.offset_of_clock(500_000), Ok(3_600));
         assert_eq!(steps.offset_of_clock(1_000_100), Err(NoMoment::Twice));
         assert_eq!(steps.offset_of_clock(9_000_000), Ok(0));
+    }
+
+    #[test]
+    fn a_clock_has_the_moment_of_its_rules() {
+        let berlin = place(&tzif(&[], 3_600, "CET-1CEST,M3.5.0,M10.5.0/3"));
+        let ns = |clock_s: i64| clock_s * SECOND_NS - 1;
+        let shown = ns(clock(2026, 1, 1, 0, 0));
+        assert_eq!(berlin.moment_ns(shown), Ok(shown - 3_600 * SECOND_NS));
+        assert_eq!(Zone::Ahead(0).moment_ns(-1), Ok(-1));
+        assert_eq!(berlin.moment_ns(ns(clock(2026, 3, 29, 3, 0))), Err(TimeFault::Skipped));
+        assert_eq!(berlin.moment_ns(ns(clock(2026, 10, 25, 3, 0))), Err(TimeFault::Twice));
+        assert_eq!(berlin.moment_ns(i64::MIN), Err(TimeFault::Range));
+        assert_eq!(Zone::Ahead(-1).moment_ns(i64::MAX), Err(TimeFault::Range));
     }
 
     #[test]

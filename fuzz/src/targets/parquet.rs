@@ -3,10 +3,11 @@
 //! texts, in `fuzz/corpus/parquet/`.
 
 use crate::Target;
-use baro_export::parquet::{Imported, TimeUnit, import};
+use baro_export::parquet::{Choice, Clock, Imported, TimeUnit, import};
 use baro_sys::files;
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 pub(crate) const PARQUET: Target =
     Target { name: "parquet", fuzz_one: parquet, seeds: Vec::new, fix_up };
@@ -26,7 +27,13 @@ fn parquet(bytes: &[u8]) {
     let Ok(file) = files::open(&path) else { return };
     let _ = files::remove(&path);
     let mut rows = 0;
-    let _ = import(file, TimeUnit::Nanoseconds, |item| {
+    // Also times that have no zone, and some that their clock did not show.
+    let moment = |shown_ns| match shown_ns % 7 {
+        0 => Err("a time".to_owned()),
+        _ => Ok(shown_ns),
+    };
+    let (unit, clock) = (Some(TimeUnit::Nanoseconds), Some(Clock(Arc::new(moment))));
+    let _ = import(file, Choice { unit, clock, ..Choice::default() }, |item| {
         rows += 1;
         if let Imported::Sample { series, .. } = item {
             assert!(!series.is_empty(), "a sample of no series");

@@ -81,7 +81,7 @@ us\t'Microseconds'
 ms\t'Milliseconds'
 s\t'Seconds'"
 complete -c baro -n "__fish_baro_using_subcommand record" -l zone -d 'Zone of times that have none: UTC, +01:00, Europe/Berlin' -r
-complete -c baro -n "__fish_baro_using_subcommand record" -l columns -d 'What columns of CSV or Parquet are, by their names' -r
+complete -c baro -n "__fish_baro_using_subcommand record" -l columns -d 'What columns of CSV or Parquet, or keys of JSON, are, by their names' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l interval -d 'Time between two generated frames' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l frame-bytes -d 'Size of generated frames, and of raw frames on stdin' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l channel -d 'Channel of frames on stdin' -r
@@ -180,7 +180,7 @@ us\t'Microseconds'
 ms\t'Milliseconds'
 s\t'Seconds'"
 complete -c baro -n "__fish_baro_using_subcommand import" -l zone -d 'Zone of times that have none: UTC, +01:00, Europe/Berlin' -r
-complete -c baro -n "__fish_baro_using_subcommand import" -l columns -d 'What columns of CSV or Parquet are, by their names' -r
+complete -c baro -n "__fish_baro_using_subcommand import" -l columns -d 'What columns of CSV or Parquet, or keys of JSON, are, by their names' -r
 complete -c baro -n "__fish_baro_using_subcommand import" -l format -d 'How counts are printed' -r -f -a "text\t'Counts for people'
 json\t'Counts as JSON'
 csv\t'The same as --input csv'

@@ -14,13 +14,13 @@ mod turn;
 
 use super::record::stdin::{self, Came};
 use super::text_form::TextArguments;
-use crate::failure::{Outcome, Result};
+use crate::failure::{Mistake, Outcome, Result};
 use baro_export::parquet::{self, Choice, Imported};
 use baro_ingest::{Intake, Joint, Manner, Room, Row, Target, Types, Value, Waiting};
 use baro_recorder::Recorder;
 use baro_sources::csv::{self, CsvError, CsvParser};
 use baro_sources::influx::{InfluxParser, InfluxSample};
-use baro_sources::json::JsonParser;
+use baro_sources::json::{JsonParser, JsonSample};
 use baro_sources::prometheus::{self, PrometheusParser};
 use baro_sources::{Refused, Sample};
 use baro_sys::{files, termination};
@@ -196,6 +196,12 @@ fn is_packed(file: &Path) -> bool {
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let given = arguments.files.iter().map(|file| arguments.given(file));
     let given: Vec<Given<'_>> = given.collect::<Result<_>>()?;
+    let has = |input: Input| given.iter().any(|file| file.input == input);
+    let (csv, json, parquet) = (has(Input::Csv), has(Input::Json), has(Input::Parquet));
+    if let Some((option, wanted)) = arguments.text.unused(csv, json, parquet) {
+        let said = format!("--{option}: expected a file of {wanted}, found none");
+        return Err(Mistake::new(said).into());
+    }
     termination::watch()?;
     let waiting = Waiting::default();
     let recorder = if arguments.dry_run { None } else { turn::take(&arguments.store)? };
@@ -260,11 +266,11 @@ fn one(
             })
         }
         Input::Json => {
-            let mut parser = JsonParser::of(text.form()?.times);
+            let mut parser = JsonParser::of(text.form()?);
             pieces(file, reading, |piece, reading| {
                 match piece {
-                    Some(piece) => parser.feed(piece, |item| take_sample(reading, item)),
-                    None => parser.finish(|item| take_sample(reading, item)),
+                    Some(piece) => parser.feed(piece, |item| take_json(reading, item)),
+                    None => parser.finish(|item| take_json(reading, item)),
                 }
                 Ok(parser.begun())
             })
@@ -367,6 +373,14 @@ fn take_sample(reading: &mut Reading<'_>, item: std::result::Result<Sample<'_>, 
         }
         Err(error) => reading.not_understood(error.lines(), &error),
     }
+}
+
+fn take_json(reading: &mut Reading<'_>, item: std::result::Result<JsonSample<'_>, impl Refused>) {
+    let item = item.map(|JsonSample { object, sample }| {
+        reading.point(object);
+        sample
+    });
+    take_sample(reading, item);
 }
 
 fn take_influx(

@@ -7,6 +7,7 @@ use baro_sys::files;
 use clap::{Args, ValueEnum};
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Unit of times that are integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,9 +46,9 @@ pub(crate) struct TextArguments {
     /// Numbers in CSV have a comma for their decimals
     #[arg(long, hide_short_help = true)]
     decimal_comma: bool,
-    /// What columns of CSV or Parquet are, by their names
+    /// What columns of CSV or Parquet, or keys of JSON, are, by their names
     ///
-    /// time, series, value, label or skip; of values in CSV values, f64, i64, u64, bool or text; in
+    /// time, series, value, label or skip; of values in CSV and JSON values, f64, i64, u64, bool or text; in
     /// Parquet field (a series beside that of the row).
     #[arg(long, value_parser = column, value_delimiter = ',', value_name = "NAME=ROLE", hide_short_help = true)]
     columns: Vec<(String, ColumnRole)>,
@@ -72,6 +73,27 @@ impl TextArguments {
         given.iter().find(|(_, given)| *given).map(|(name, _)| *name)
     }
 
+    /// An option that none of these forms uses, and what it is for. Of those that are not named here text
+    /// has a time with a zone, and columns, none.
+    pub(super) fn unused(
+        &self,
+        csv: bool,
+        json: bool,
+        parquet: bool,
+    ) -> Option<(&'static str, &'static str)> {
+        let dated = csv || json || parquet;
+        let unused = [
+            (self.zone.is_some() && !dated, "zone", "dates: CSV, JSON or Parquet"),
+            (self.decimal_comma && !csv, "decimal-comma", "CSV"),
+            (
+                !self.columns.is_empty() && !dated,
+                "columns",
+                "columns or keys: CSV, JSON or Parquet",
+            ),
+        ];
+        unused.into_iter().find(|(unused, ..)| *unused).map(|(_, name, wanted)| (name, wanted))
+    }
+
     /// What the parsers need of it.
     ///
     /// # Errors
@@ -94,10 +116,22 @@ impl TextArguments {
     /// A column is said to be what columns of Parquet are not.
     pub(crate) fn choice(&self) -> Result<parquet::Choice> {
         let unit = self.precision.map(Precision::unit);
-        Ok(parquet::Choice { unit, columns: self.roles("Parquet", |role| role.parquet)? })
+        let clock = self.zone.map(|zone| {
+            let moment = move |ns| zone.moment_ns(ns).map_err(|fault| fault.to_string());
+            parquet::Clock(Arc::new(moment))
+        });
+        Ok(parquet::Choice { unit, columns: self.roles("Parquet", |role| role.parquet)?, clock })
     }
 
     fn roles<R>(&self, form: &str, of: fn(&ColumnRole) -> Option<R>) -> Result<Vec<(String, R)>> {
+        let names = || self.columns.iter().map(|(name, _)| name);
+        let again =
+            names().enumerate().find(|(at, name)| names().take(*at).any(|one| one == *name));
+        if let Some((_, name)) = again {
+            return Err(
+                Mistake::new(format!("--columns {name}: expected one role, found two")).into()
+            );
+        }
         let role = |(name, role): &(String, ColumnRole)| {
             let role = of(role).ok_or_else(|| {
                 Mistake::new(format!("--columns {name}: no column of {form} is that"))

@@ -80,7 +80,8 @@ pub(crate) fn long(model: &Model, _: &mut Random) -> Written {
     });
     let names: ArrayRef = Arc::new(names.collect::<StringArray>());
     let times = rows.iter().map(|(_, sample)| sample.time_ns);
-    let times: ArrayRef = Arc::new(TimestampNanosecondArray::from_iter_values(times));
+    let times: ArrayRef =
+        Arc::new(TimestampNanosecondArray::from_iter_values(times).with_timezone("UTC"));
     let mut columns = vec![("series".to_owned(), names), ("time".to_owned(), times)];
     for key in keys {
         let labels = rows.iter().map(|(series, _)| series.labels.get(key));
@@ -114,5 +115,7 @@ pub(crate) fn wide(model: &Model, _: &mut Random) -> Written {
         let of = values(cells);
         columns.push((name, of[kind].clone()));
     }
-    Written { name: "wide.parquet", options: Vec::new(), bytes: file(columns), shown, refused: 0 }
+    // Its times have no zone.
+    let options = vec!["--zone", "UTC"];
+    Written { name: "wide.parquet", options, bytes: file(columns), shown, refused: 0 }
 }

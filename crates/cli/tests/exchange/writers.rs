@@ -191,7 +191,13 @@ pub(crate) fn victoria(model: &Model, random: &mut Random) -> Written {
             "{{\"metric\":{metric},\"values\":[{values}],\"timestamps\":[{times}]}}"
         );
     }
-    Written { name: "a.jsonl", options: Vec::new(), bytes: text.into_bytes(), shown, refused: 0 }
+    Written {
+        name: "a.jsonl",
+        options: vec!["--precision", "ms"],
+        bytes: text.into_bytes(),
+        shown,
+        refused: 0,
+    }
 }
 
 /// As Go's writer of CSV quotes.

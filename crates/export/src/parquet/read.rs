@@ -1,7 +1,7 @@
 //! Samples from a Parquet file that anybody wrote.
 //!
 //! Two layouts. Long: a text column `series` (or `name`, `metric`, `measurement`), a column `time` (or
-//! `timestamp`, `ts`, `datetime`, `date`), and `value`, or one column for each type of values; further
+//! `timestamp`, `@timestamp`, `ts`, `datetime`, `date`), and `value`, or one column for each type of values; further
 //! texts are labels. Wide: a time and one column for each series, named as it; nulls are no samples.
 //! What else there is, the caller says (`read/layout.rs`), or the file is refused.
 //!
@@ -14,11 +14,13 @@
 mod bound;
 mod caught;
 mod cells;
+mod choice;
 mod chunk;
 mod compact;
 mod compose;
 mod delta;
 mod footer;
+mod int96;
 mod layout;
 mod pages;
 mod rows;
@@ -28,10 +30,10 @@ use crate::units::{self, UNITS_KEY};
 use crate::{Error, Result};
 pub use caught::is_panic_caught;
 use caught::{caught, uncaught};
+pub use choice::{Choice, Clock, Moment, Role, TimeUnit};
 use chunk::Groups;
 use footer::Footer;
 use layout::Layout;
-pub use layout::{Choice, Role, TimeUnit};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
 };
@@ -147,8 +149,9 @@ fn read(
     if metadata.metadata().row_groups().iter().all(|group| group.num_rows() == 0) {
         return Ok(0);
     }
-    let layout = Layout::of(metadata.schema(), choice)?;
     let schema = metadata.metadata().file_metadata().schema_descr_ptr();
+    let layout = Layout::of(metadata.schema(), &schema, choice)?;
+    let clock = choice.clock.as_ref().filter(|_| layout.is_of_clock);
     let is_wanted = |leaf: &usize| layout.fields.contains(&schema.get_column_root_idx(*leaf));
     let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_wanted).collect();
     for leaf in &leaves {
@@ -167,8 +170,11 @@ fn read(
             });
         }
     }
+    // Of a column that is read twice there is twice.
+    let held: Vec<usize> =
+        leaves.iter().copied().chain(int96::leaf_of(&schema, layout.time)).collect();
     let rows_at_once =
-        bound::rows_at_once(&file, metadata.metadata(), &leaves, room_bytes, footer.memory_bytes)?;
+        bound::rows_at_once(&file, metadata.metadata(), &held, room_bytes, footer.memory_bytes)?;
     let views = layout.views(metadata.schema());
     let mask = ProjectionMask::leaves(&schema, leaves);
     let levels = parquet_to_arrow_field_levels(&schema, mask, Some(views.fields()))?;
@@ -180,13 +186,16 @@ fn read(
         }
     }
     let groups = Groups { file: Arc::new(file), metadata: metadata.metadata().clone() };
+    let mut seconds =
+        int96::Seconds::of(&schema, metadata.schema(), &layout, &groups, rows_at_once)?;
     let mut state = State::default();
     let mut rows = 0;
     for batch in
         ParquetRecordBatchReader::try_new_with_row_groups(&levels, &groups, rows_at_once, None)?
     {
         let batch = batch?;
-        let columns = Columns::of(&batch, &layout)?;
+        let seconds = seconds.as_mut().map(|of| of.next(batch.num_rows())).transpose()?;
+        let columns = Columns::of(&batch, &layout, seconds, clock)?;
         for at in 0..batch.num_rows() {
             let row = rows + at as u64 + 1;
             if columns.row(at, row, &mut state, each).is_break() {

@@ -8,16 +8,18 @@ const FORM_BYTES_MAX: usize = 64 << 10;
 const CREATE: &str = "CREATE DATABASE";
 
 pub(crate) fn answer(request: &Request, body: &mut Body<'_, '_>) -> Response {
-    let mut asked = request.query.get("q").map(str::to_owned);
-    if asked.is_none() && request.method == "POST" {
+    let mut query = request.query.clone();
+    if query.get("q").is_none() && request.method == "POST" {
         let text = match body.read_whole(FORM_BYTES_MAX) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) => return Dialect::V1.error(error.status(), &error.to_string()),
         };
-        asked = Query::parse(&text).get("q").map(str::to_owned);
+        query = Query::parse(&text);
     }
-    let asked = asked.unwrap_or_default();
-    let asked = asked.trim();
+    if query.twice(&["q"]).is_some() {
+        return Dialect::V1.error(400, "expected the parameter q once, found it twice");
+    }
+    let asked = query.get("q").unwrap_or_default().trim();
     let is_create = asked.get(..CREATE.len()).is_some_and(|verb| verb.eq_ignore_ascii_case(CREATE));
     if is_create {
         return Response::json(200, "{\"results\":[{\"statement_id\":0}]}\n");

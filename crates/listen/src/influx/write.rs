@@ -13,10 +13,11 @@ use crate::routes::App;
 use crate::sink::{Faults, Overload, Sink};
 use baro_ingest::{Batch, Intake, Key, KeyMaker, Known, Met, Row, Types};
 use baro_net::{Body, BodyError, Encoding, Pass, Request, Response};
-use baro_sources::Times;
 use baro_sources::influx::{
-    InfluxError, InfluxSample, InfluxValue, LINE_BYTES_MAX, PointParser, PointReader, Points,
+    InfluxError, InfluxProblem, InfluxSample, InfluxValue, LINE_BYTES_MAX, PointParser,
+    PointReader, Points,
 };
+use baro_sources::{TimeFault, Times};
 
 /// The first piece of a body, twice as much for the next one, and so on: a client that sends little, or slowly,
 /// has a small one, and a thousand of these take no room from others.
@@ -81,7 +82,9 @@ pub(crate) fn how(dialect: Dialect, request: &Request) -> Result<How, String> {
 fn times(dialect: Dialect, precision: Option<&str>) -> Result<Times, String> {
     let unit_ns = match (dialect, precision) {
         (Dialect::V3, None | Some("" | "auto")) => return Ok(Times::by_size()),
-        (_, None | Some("" | "ns" | "n" | "nanosecond")) => 1,
+        // Nanoseconds, but nobody has said so: seconds would be in 1970.
+        (_, None | Some("")) => return Ok(Times::checked()),
+        (_, Some("ns" | "n" | "nanosecond")) => 1,
         (_, Some("us" | "u" | "\u{b5}" | "microsecond")) => 1_000,
         (_, Some("ms" | "millisecond")) => 1_000_000,
         (_, Some("s" | "second")) => 1_000_000_000,
@@ -160,7 +163,7 @@ impl Points for Making<'_> {
 
     fn fault(&mut self, error: InfluxError) {
         self.count(error.line);
-        self.faults.add(error.line, || without_line(&error.to_string()));
+        self.faults.add(error.line, || said(&error));
     }
 }
 
@@ -201,6 +204,19 @@ impl Lines<'_> {
             });
             result
         })
+    }
+}
+
+/// What is wrong with a line, in the words of requests.
+fn said(error: &InfluxError) -> String {
+    let said = without_line(&error.to_string());
+    match error.problem {
+        // What a command line calls --precision is a parameter here.
+        InfluxProblem::Time { fault: TimeFault::Range, .. } => {
+            said.replace("--precision", "precision")
+        }
+        InfluxProblem::Time { .. } => said.replace("--precision ", "precision="),
+        _ => said,
     }
 }
 
@@ -267,13 +283,32 @@ pub(crate) fn answer(
             how.dialect.error(503, &overload.to_string())
         }
         Err(Ended::Body(error)) => {
-            let said = match sink.samples {
-                0 => error.to_string(),
-                samples => format!("{error}; {samples} samples before that were taken"),
-            };
-            how.dialect.error(error.status(), &said)
+            let kept = kept(app, &sink, how.sync);
+            how.dialect.error(error.status(), &format!("{error}{kept}"))
         }
     }
+}
+
+/// What has become of what came before a body broke off, behind the words for that.
+fn kept(app: &App, sink: &Sink<'_>, sync: bool) -> String {
+    let mut said = String::new();
+    if sink.faults.lines > 0 {
+        said.push_str(&format!("; {} lines before that were refused", sink.faults.lines));
+    }
+    if sink.samples == 0 {
+        return said;
+    }
+    // What is said to be kept is durable, as in every answer.
+    let become_of = match sync.then(|| sink.durable(&app.acks)) {
+        Some(Ok(())) => "are durable".to_owned(),
+        Some(Err(overload)) => {
+            app.overloaded(&overload);
+            format!("are on their way to the disk, and not durable yet ({overload})")
+        }
+        None => "are in the recorder's memory".to_owned(),
+    };
+    said.push_str(&format!("; {} samples before that {become_of}", sink.samples));
+    said
 }
 
 /// As it comes.

@@ -8,9 +8,8 @@ use baro_ingest::{Batch, Intake, Key, Row, Types, Value};
 use baro_net::Pass;
 use baro_ondisk::Type;
 use baro_ondisk::limits::NAME_BYTES_MAX;
-use baro_sources::remote_write::Series;
+use baro_sources::remote_write::{self, Series};
 
-const NS_PER_MS: i64 = 1_000_000;
 /// What is made of a message before it is pushed.
 pub(super) const MADE_BYTES: usize = 1 << 20;
 /// Between two looks at how much that is, within a series.
@@ -87,11 +86,12 @@ impl<'a, 's> Making<'a, 's> {
         let mut met = find(self);
         let mut open = false;
         for (time_ms, value) in series.samples() {
-            let Some(time_ns) = time_ms.checked_mul(NS_PER_MS) else {
-                self.sink
-                    .faults
-                    .add(number, || "expected a time from 1677 to 2262, found another".to_owned());
-                continue;
+            let time_ns = match remote_write::time_ns(time_ms) {
+                Ok(time_ns) => time_ns,
+                Err(said) => {
+                    self.sink.faults.add(number, || said.to_string());
+                    continue;
+                }
             };
             self.unseen += 1;
             if self.unseen >= LOOK_SAMPLES {

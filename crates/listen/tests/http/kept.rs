@@ -162,3 +162,26 @@ fn a_request_under_way_is_answered_before_the_listener_ends() {
     scene.end_recorder();
     assert_eq!(scene.of("m_v"), [(TIME, "1.0".to_owned())]);
 }
+
+/// What an answer says is durable is there after a kill, also where the body broke off.
+#[test]
+fn what_came_before_a_body_broke_off_is_durable_when_it_is_told() {
+    let Some(mut scene) = Scene::new("broken-off", &[]) else { return };
+    let mut counts = Vec::new();
+    for (target, told) in [
+        ("/api/v3/write_lp?no_sync=true", " samples before that are in the recorder's memory"),
+        ("/write?precision=ns", " samples before that are durable"),
+    ] {
+        let mut client = scene.client();
+        let lines: String = (0..500).map(|at| format!("m v=1 {}\n", TIME + at)).collect();
+        let head = "HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked";
+        client.send(format!("POST {target} {head}\r\n\r\n"));
+        client.send(format!("{:x}\r\n{lines}\r\nno chunk\r\n", lines.len()));
+        let answer = client.answer().unwrap();
+        assert!(answer.status == 400 && answer.body.contains(told), "{answer:?}");
+        let before = answer.body.split(told).next().unwrap();
+        counts.push(before.rsplit(' ').next().unwrap().parse::<usize>().unwrap());
+    }
+    scene.kill_recorder();
+    assert!(counts[1] > 50 && scene.of("m_v").len() >= counts[1], "{counts:?}");
+}

@@ -80,6 +80,12 @@ fn both_versions_are_written_and_what_has_no_place_is_counted() {
         "{part:?}"
     );
 
+    // Seconds would be in 1970.
+    let seconds = [label("__name__", "up"), label("job", "x"), sample(TIME_MS / 1000, 9.0)];
+    let early = send(&mut client, ONE, &field(1, &seconds.concat()));
+    assert_eq!(early.status, 400);
+    assert!(early.body.contains("it is one in s, and the sender has to send milli"), "{early:?}");
+
     assert_eq!(
         client
             .ask(

@@ -5,6 +5,9 @@ use baro_net::Query;
 use baro_sys::clock;
 
 const S: f64 = 1e9;
+/// Parameters that have one value.
+const ONCE: [&str; 9] =
+    ["query", "time", "start", "end", "step", "timeout", "lookback_delta", "limit", "metric"];
 
 /// Parameters of a request, from its address and its form.
 #[derive(Debug)]
@@ -18,7 +21,17 @@ impl Parameters {
         Parameters { address, form }
     }
 
-    /// The first value; that of a form goes before.
+    /// That there is one value of what has one, in the address and the form together.
+    pub(super) fn once(&self) -> Result<(), Refusal> {
+        match ONCE.iter().find(|name| self.all(name).nth(1).is_some()) {
+            Some(name) => Err(Refusal::bad(&format!(
+                "invalid parameter {name:?}: expected it once, found it twice"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The value, in the form or in the address.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.form.get(name).or_else(|| self.address.get(name)).filter(|value| !value.is_empty())
     }

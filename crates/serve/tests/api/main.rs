@@ -130,6 +130,9 @@ fn mistakes_are_told_as_prometheus_tells_them() {
     };
     wrong("query", 400, "bad_data", "\"query\"");
     wrong("query?query=sum(", 400, "bad_data", "no PromQL");
+    wrong("query?query=wheel&query=sum(wheel)", 400, "bad_data", "\"query\": expected it once");
+    wrong("labels?limit=1&limit=2", 400, "bad_data", "\"limit\": expected it once");
+    assert_eq!(server.post("/api/v1/query?query=wheel", "query=wheel").status, 400);
     wrong("query?query=wheel&time=yesterday", 400, "bad_data", "yesterday");
     wrong("query?query=wheel&lookback_delta=long", 400, "bad_data", "long");
     wrong("query?query=mad_over_time(wheel[5m])", 422, "execution", "mad_over_time()");

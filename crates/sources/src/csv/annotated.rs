@@ -7,6 +7,9 @@
 //! each value of it would make a series for good. A pivoted table (no `_field` and `_value`) has a field in
 //! each column that is not in the group.
 //!
+//! An answer may have several results, such as a mean and a maximum by `yield`. The name of a series does not
+//! say which, so one would overwrite the other: the first is taken, and rows of others are refused.
+//!
 //! Cells are taken as they stand, blanks too. An empty cell has its default, and without one no value; a
 //! `_value` of text is an empty text then. Held by `tests::annotated_tables_become_series`.
 
@@ -27,7 +30,7 @@ const DEFAULT: &str = "#default";
 /// A tag that Prometheus writes to InfluxDB: the metric, which is the measurement too.
 const METRIC: &str = "__name__";
 /// What an answer says about its query.
-const OF_QUERY: [&str; 5] = ["", "result", "table", "_start", "_stop"];
+const OF_QUERY: [&str; 4] = ["", "table", "_start", "_stop"];
 
 /// What the text before the rows of a table has said.
 #[derive(Debug, Default)]
@@ -36,6 +39,8 @@ pub(super) struct Annotated {
     groups: Option<Vec<bool>>,
     defaults: Vec<String>,
     table: Table,
+    /// The result that is taken, as soon as a row has said one.
+    result: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +63,8 @@ struct Column {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
     Nothing,
+    /// Which result of the query the row is of.
+    Result,
     Time,
     Measurement,
     FieldName,
@@ -86,28 +93,16 @@ fn refused(said: String) -> Fault {
     Fault { offset: 0, problem: CsvProblem::Header { said } }
 }
 
-/// A cell without quotes as it stands, with its blanks.
-fn exact<'a>(text: &'a str, field: Field<'a>) -> Field<'a> {
-    if field.quoted {
-        return field;
-    }
-    let end = field.next.map_or(text.len(), |next| next - 1);
-    let before = text.get(..field.offset).unwrap_or_default();
-    let start = before.trim_end_matches([' ', '\t']).len();
-    let text = text.get(start..end).unwrap_or_default();
-    Field { text: text.into(), ..field }
-}
-
 /// All cells of a line as they stand.
 fn cells(text: &str) -> Result<Vec<Field<'_>>, Fault> {
-    Ok(split(text, ',')?.into_iter().map(|field| exact(text, field)).collect())
+    Ok(split(text, ',')?.into_iter().map(Field::exact).collect())
 }
 
 impl Annotated {
     /// A blank line ends a table.
     pub(super) fn blank(&mut self) {
         if !matches!(self.table, Table::Coming) {
-            *self = Annotated::default();
+            *self = Annotated { result: self.result.take(), ..Annotated::default() };
         }
     }
 
@@ -135,7 +130,11 @@ impl Annotated {
         each: &mut impl FnMut(Sample<'a>),
     ) -> Result<(), Fault> {
         match &self.table {
-            Table::Columns(columns) => row(columns, line, text, times, each),
+            Table::Columns(columns) => {
+                let found = row(columns, self.result.as_deref(), (line, text), times, each)?;
+                self.result = self.result.take().or(found);
+                Ok(())
+            }
             Table::Refused(header) => {
                 // A row all the same: what stands in its quotes is no line of its own.
                 cells(text)?;
@@ -158,7 +157,9 @@ impl Annotated {
     /// Whether a line would be taken as a row of the table.
     pub(super) fn is_row(&self, text: &str, times: &Times) -> bool {
         match &self.table {
-            Table::Columns(columns) => row(columns, 1, text, times, &mut |_| ()).is_ok(),
+            Table::Columns(columns) => {
+                row(columns, self.result.as_deref(), (1, text), times, &mut |_| ()).is_ok()
+            }
             Table::Refused(_) | Table::Coming => false,
         }
     }
@@ -204,6 +205,7 @@ impl Annotated {
                 .map(|of| place(at).and_then(|at| of.get(at)).copied().unwrap_or(false));
             let holds = match *name {
                 "_time" => Holds::Time,
+                "result" => Holds::Result,
                 "_measurement" => Holds::Measurement,
                 "_field" => Holds::FieldName,
                 "_value" => {
@@ -252,13 +254,14 @@ fn of_type(column: &str, name: &str) -> Result<Kind, Fault> {
     })
 }
 
+/// Hands on the samples of a row. Returns the name of its result, if it has one and that is the `first`.
 fn row<'a>(
     columns: &[Column],
-    line: u64,
-    text: &'a str,
+    first: Option<&str>,
+    (line, text): (u64, &'a str),
     times: &Times,
     each: &mut impl FnMut(Sample<'a>),
-) -> Result<(), Fault> {
+) -> Result<Option<String>, Fault> {
     let fields = split(text, ',')?;
     if fields.len() != columns.len() {
         let (expected, found) = (columns.len(), fields.len());
@@ -267,13 +270,14 @@ fn row<'a>(
     }
     let (mut time_ns, mut measurement, mut field_name) = (None, None, None);
     let (mut tags, mut values) = (BTreeMap::new(), Vec::new());
+    let mut result = None;
     let all = Values { decimal_comma: false };
     for (field, column) in fields.into_iter().zip(columns) {
         let mut field = match column.holds {
             Holds::Time => field,
             Holds::Value(Some(kind)) | Holds::Field(kind) if kind != Kind::Text => field,
             Holds::Value(None) if number::scalar(&field.text).is_ok() => field,
-            _ => exact(text, field),
+            _ => field.exact(),
         };
         let offset = field.offset;
         if field.text.is_empty() && !column.default.is_empty() {
@@ -285,6 +289,15 @@ fn row<'a>(
         };
         match column.holds {
             Holds::Nothing => {}
+            Holds::Result if field.text.is_empty() => {}
+            Holds::Result => match first {
+                Some(first) if first != field.text => {
+                    let (first, found) = (quote(first), quote(&field.text));
+                    return Err(Fault { offset, problem: CsvProblem::Result { first, found } });
+                }
+                Some(_) => {}
+                None => result = Some(field.text.into_owned()),
+            },
             Holds::Time => {
                 let read = time_of(&field, times).map_err(within)?;
                 // These rows have a time, or say nothing.
@@ -342,5 +355,5 @@ fn row<'a>(
         samples.push(Sample { line, time_ns, series: Cow::Owned(series), joint, value, mark });
     }
     samples.into_iter().for_each(each);
-    Ok(())
+    Ok(result)
 }

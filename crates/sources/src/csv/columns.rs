@@ -9,9 +9,10 @@ use super::guards::Guards;
 use super::header::{Holds, Layout, time_unit_ns};
 use super::{CsvProblem, time_of};
 use crate::form::Kind;
+use crate::labels::labelled;
 use crate::lines::quote;
 use crate::sample::{Mark, Sample, Scalar};
-use baro_ondisk::{NameParser, write_name};
+use baro_ondisk::NameParser;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -148,33 +149,23 @@ impl Columns {
         name: Cow<'n, str>,
         labels: &mut BTreeMap<String, String>,
     ) -> Result<Cow<'n, str>, Fault> {
-        if labels.is_empty() {
-            return Ok(name);
-        }
-        self.parser.parse(&name);
-        for at in 0..self.parser.len() {
-            let Some((key, value)) = self.parser.label_at(&name, at) else { continue };
-            if labels.insert(key.to_string(), value.into_owned()).is_some() {
-                let label = quote(&key);
-                let problem = CsvProblem::LabelTwice { label };
-                return Err(Fault { offset, problem });
-            }
-        }
-        let mut text = String::new();
-        write_name(&mut text, &self.parser.metric(&name), labels.iter());
-        Ok(text.into())
+        labelled(&mut self.parser, name, labels).map_err(|label| {
+            let problem = CsvProblem::LabelTwice { label: quote(&label) };
+            Fault { offset, problem }
+        })
     }
 }
 
 /// What programs write into a cell that has no value, where nothing else is meant by it.
 const NOTHING: [&str; 5] = ["NA", "N/A", "NULL", "None", "\\N"];
 
-/// Whether a cell of numbers has none: it is empty, or says so. A text may be any of these, and an empty
-/// one in quotes, unless quotes stand around everything.
+/// Whether a cell of numbers has none: it is empty, or says so. A text may be any of these, blanks alone, and
+/// an empty one in quotes, unless quotes stand around everything.
 fn is_nothing(field: &Field<'_>, kind: Option<Kind>, all_quoted: bool) -> bool {
     let quoted = field.quoted && !all_quoted;
     let is_text = kind == Some(Kind::Text);
     match &*field.text {
+        "" if is_text && !field.quoted => field.written.is_empty(),
         "" => !field.quoted || all_quoted && !is_text,
         text => !quoted && !is_text && NOTHING.iter().any(|one| one.eq_ignore_ascii_case(text)),
     }

@@ -73,6 +73,11 @@ pub enum CsvProblem {
         /// What was expected and found.
         said: String,
     },
+    /// A row behind a header that was refused.
+    Columns {
+        /// Line of that header.
+        header: u64,
+    },
     /// The header right behind the header.
     HeaderAgain,
     /// Another number of fields than there are columns.
@@ -137,6 +142,13 @@ pub enum CsvProblem {
         /// Whether that one had a `'`.
         first_guarded: bool,
     },
+    /// A row of another result of a query than the rows before.
+    Result {
+        /// That of the rows before.
+        first: String,
+        /// That of this row.
+        found: String,
+    },
     /// The series has no name.
     SeriesEmpty,
     /// The value is no number and no truth value.
@@ -144,7 +156,7 @@ pub enum CsvProblem {
         /// What it is.
         found: String,
     },
-    /// A number beyond the largest float.
+    /// A number beyond the largest float, or nearer to 0 than any.
     FloatRange {
         /// What it is.
         found: String,
@@ -171,6 +183,15 @@ impl Refused for CsvError {
             _ => 1,
         }
     }
+}
+
+fn other_result(formatter: &mut fmt::Formatter<'_>, first: &str, found: &str) -> fmt::Result {
+    write!(
+        formatter,
+        "expected rows of one result, {first:?}, found {found:?}, whose series would have the same names: \
+         query it by itself and import it into another store, or give it another _field or _measurement in \
+         the query (set, rename)"
+    )
 }
 
 impl fmt::Display for CsvProblem {
@@ -204,6 +225,9 @@ impl fmt::Display for CsvProblem {
                 write!(formatter, "expected {fault}, found {found:?}")
             }
             Self::Header { said } => write!(formatter, "header: {said}"),
+            Self::Columns { header } => {
+                write!(formatter, "the columns of this row are refused: line {header} says why")
+            }
             Self::HeaderAgain => {
                 formatter.write_str("expected a row behind the header, found the header once more")
             }
@@ -245,18 +269,9 @@ impl fmt::Display for CsvProblem {
             ),
             Self::Within { column, problem } => write!(formatter, "column {column:?}: {problem}"),
             Self::Guard { found, first_line, first_guarded } => {
-                let (first, this) = if *first_guarded { ("a", "none") } else { ("no", "one") };
-                let place = match first_line {
-                    Some(line) => format!("line {line}"),
-                    None => "an earlier file".to_owned(),
-                };
-                write!(
-                    formatter,
-                    "expected a ' before all names and texts that begin as a formula, as an export has it, \
-                     or before none: {place} has {first} ', found {this} before {found:?}; \
-                     change one, so that both do not become the same"
-                )
+                formatter.write_str(&guard(found, *first_line, *first_guarded))
             }
+            Self::Result { first, found } => other_result(formatter, first, found),
             Self::SeriesEmpty => write!(formatter, "expected the name of a series, found nothing"),
             Self::Value { found } => write!(
                 formatter,
@@ -264,7 +279,8 @@ impl fmt::Display for CsvProblem {
             ),
             Self::FloatRange { found } => write!(
                 formatter,
-                "expected a number that a float of 64 bits holds (to 1.8e308), found {found:?}"
+                "expected a number that a float of 64 bits holds (to 1.8e308, and 0 or from 4.9e-324 on), \
+                 found {found:?}"
             ),
             Self::ValueRange { found } => write!(
                 formatter,
@@ -273,4 +289,15 @@ impl fmt::Display for CsvProblem {
             ),
         }
     }
+}
+
+/// Of a name that begins as a formula: what the first such one was.
+fn guard(found: &str, first_line: Option<u64>, first_guarded: bool) -> String {
+    let (first, this) = if first_guarded { ("a", "none") } else { ("no", "one") };
+    let place = first_line.map_or("an earlier file".to_owned(), |line| format!("line {line}"));
+    format!(
+        "expected a ' before all names and texts that begin as a formula, as an export has it, or before \
+         none: {place} has {first} ', found {this} before {found:?}; change one, so that both do not become \
+         the same"
+    )
 }

@@ -18,6 +18,8 @@ pub(super) struct Fault {
 pub(super) struct Field<'a> {
     pub(super) offset: usize,
     pub(super) text: Cow<'a, str>,
+    /// With its blanks, and with its quotes if it has some.
+    pub(super) written: &'a str,
     pub(super) quoted: bool,
     /// Where the next field starts; `None` at the end of the line.
     pub(super) next: Option<usize>,
@@ -53,11 +55,12 @@ pub(super) fn field<const SEPARATOR: char>(text: &str, start: usize) -> Result<F
             Some(end) => (&rest[..end], Some(offset + end + 1)),
             None => (rest, None),
         };
+        let written = &text[start..offset + content.len()];
         let text = match content.as_bytes().last() {
             Some(b' ' | b'\t') => content.trim_end_matches(is_blank::<SEPARATOR>),
             _ => content,
         };
-        return Ok(Field { offset, text: text.into(), quoted: false, next });
+        return Ok(Field { offset, text: text.into(), written, quoted: false, next });
     };
     let mut searched = 0;
     let mut unquoted = String::new();
@@ -80,7 +83,8 @@ pub(super) fn field<const SEPARATOR: char>(text: &str, start: usize) -> Result<F
     };
     let after = without_blanks::<SEPARATOR>(&in_quotes[end + 1..]);
     let after_offset = text.len() - after.len();
-    let field = |next| Field { offset, text: content, quoted: true, next };
+    let written = &text[start..after_offset];
+    let field = |next| Field { offset, text: content, written, quoted: true, next };
     if after.is_empty() {
         Ok(field(None))
     } else if after.starts_with(SEPARATOR) {
@@ -88,6 +92,16 @@ pub(super) fn field<const SEPARATOR: char>(text: &str, start: usize) -> Result<F
     } else {
         let problem = CsvProblem::AfterQuote { found: quote(after) };
         Err(Fault { offset: after_offset, problem })
+    }
+}
+
+impl<'a> Field<'a> {
+    /// What a text is: without quotes blanks belong to it, as RFC 4180 has it.
+    pub(super) fn exact(self) -> Self {
+        if self.quoted {
+            return self;
+        }
+        Field { text: self.written.into(), ..self }
     }
 }
 
@@ -139,10 +153,10 @@ pub(super) fn quotes(text: &str, separator: char) -> Quotes {
 
 /// Whether a text that should be a name is a number, a truth value or a time: then it hardly is one.
 /// Asked for each row without a header, so names are told by their first letter or their length.
-pub(super) fn is_value(text: &str) -> bool {
+pub(crate) fn is_value(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'0'..=b'9' | b'+' | b'-' | b'.') => {
-            number::scalar(text).is_ok() || super::is_time(text)
+            number::scalar(text) != Err(NumberFault::Form) || super::is_time(text)
         }
         Some(_) if matches!(text.len(), 3 | 4 | 5 | 8) => {
             let words = ["nan", "inf", "true", "false", "infinity"];
@@ -174,6 +188,7 @@ impl Values {
                 return Ok((value, Mark::None));
             }
         }
+        let field = if kind == Some(Kind::Text) { field.exact() } else { field };
         let Field { offset, text, quoted, .. } = field;
         let fail = |fault, text: &str| {
             let found = quote(text);

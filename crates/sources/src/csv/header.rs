@@ -2,15 +2,17 @@
 //!
 //! Wide: a time, and a column for each series, by whose name it goes; an empty cell is no sample. Long:
 //! a time, the name of a series and its value, in any order; what further columns hold are labels of the
-//! series. `time`, `timestamp`, `ts`, `date`, `datetime` and `epoch` are times, with `_s`, `_ms`, `_us`
-//! or `_ns` behind them in that unit; `series`, `name`, `sensor`, `metric`, `signal` and `variable` are
+//! series. `time`, `timestamp`, `@timestamp`, `ts`, `date`, `datetime` and `epoch` are times, with `_s`, `_ms`,
+//! `_us` or `_ns` behind them in that unit; `series`, `name`, `sensor`, `metric`, `signal` and `variable` are
 //! names, `value` is a value. `:i64` and the like behind a name of values says their type, and so does a
 //! column `value_type` in a long file, for each row.
 //!
 //! A first column without a name has numbers of rows, as pandas and R write them: it is passed over.
 //!
 //! Nothing is guessed: where two readings are possible the header is refused, and a label whose value
-//! is a number or a time too, since each value of it would make a series for good.
+//! is a number or a time too, since each value of it would make a series for good. So is a column `value`
+//! beside others and without names: these may tell series apart, and read as series of their own they would
+//! leave one value of several at each time.
 
 use super::CsvProblem;
 use super::columns::Columns;
@@ -23,11 +25,14 @@ use std::collections::HashSet;
 
 /// What may stand between fields, in the order in which it is tried.
 const SEPARATORS: [char; 3] = [',', ';', '\t'];
-const TIMES: [&str; 7] = ["time", "_time", "timestamp", "ts", "date", "datetime", "epoch"];
+const TIMES: [&str; 8] =
+    ["time", "_time", "timestamp", "@timestamp", "ts", "date", "datetime", "epoch"];
+/// How many columns an error names.
+const SHOWN_MAX: usize = 20;
 const NAMES: [&str; 6] = ["series", "name", "sensor", "metric", "signal", "variable"];
 const VALUES: [&str; 2] = ["value", "_value"];
 /// The column in which a long file says the type of each value.
-pub(super) const VALUE_TYPE: &str = "value_type";
+pub(crate) const VALUE_TYPE: &str = "value_type";
 
 /// What a column holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +72,16 @@ pub(crate) fn time_unit_ns(name: &str) -> Option<i64> {
     is_word(&TIMES, head).then_some(unit_ns)
 }
 
+/// Whether a column of this name names series, also as the key of a JSON object.
+pub(crate) fn is_name(name: &str) -> bool {
+    is_word(&NAMES, name)
+}
+
+/// Whether a column of this name has the values of a long file, also as the key of a JSON object.
+pub(crate) fn is_value_name(name: &str) -> bool {
+    is_word(&VALUES, name)
+}
+
 /// A name and the kind behind its last colon.
 fn marked(name: &str) -> (&str, Option<Kind>) {
     match name.rsplit_once(':').map(|(head, kind)| (head, Kind::of_name(kind))) {
@@ -99,6 +114,24 @@ pub(super) struct Layout {
 /// The role that somebody has said of a column.
 fn role(form: &TextForm, name: &str) -> Option<Role> {
     form.columns.iter().find(|(other, _)| other == name).map(|(_, role)| *role)
+}
+
+/// What separates the fields of a line that is no row.
+pub(super) fn separator_of(text: &str) -> char {
+    let several = |separator: &char| split(text, *separator).is_ok_and(|fields| fields.len() > 1);
+    SEPARATORS.into_iter().find(several).unwrap_or(',')
+}
+
+/// Names of columns that somebody speaks of and that are not among these: a mistake of writing would make
+/// another series of each row.
+fn all_are_there(fields: &[Field<'_>], form: &TextForm) -> Result<(), Fault> {
+    let is_there = |name: &str| fields.iter().any(|field| field.text == name);
+    let Some((name, _)) = form.columns.iter().find(|(name, _)| !is_there(name)) else {
+        return Ok(());
+    };
+    let shown = fields.iter().take(SHOWN_MAX).map(|field| format!("{:?}", quote(&field.text)));
+    let (name, found) = (quote(name), shown.collect::<Vec<_>>().join(", "));
+    Err(refused(0, format!("expected a column {name:?}, which --columns names, found {found}")))
 }
 
 /// Reads a line as a header; `None` if it is none, since no column of it is a time.
@@ -199,9 +232,37 @@ fn long(fields: &[Field<'_>], form: &TextForm) -> Result<Option<(usize, usize)>,
     }
 }
 
+/// Refuses a column of which nobody has said what it is beside one called `value` and none of names: it may
+/// tell series apart, or be one.
+fn one_reading(fields: &[Field<'_>], form: &TextForm) -> Result<(), Fault> {
+    let unsaid = |field: &&Field<'_>| role(form, &field.text).is_none();
+    let mut values = fields.iter().filter(unsaid);
+    let Some(value) = values.find(|field| is_word(&VALUES, marked(&field.text).0)) else {
+        return Ok(());
+    };
+    let other = fields.iter().enumerate().find(|(at, field)| {
+        let is_number_of_row = *at == 0 && field.text.is_empty();
+        let is_known = time_unit_ns(&field.text).is_some() || marked(&field.text).1.is_some();
+        unsaid(field) && field.text != value.text && !is_number_of_row && !is_known
+    });
+    other.map_or(Ok(()), |(_, other)| {
+        let (value, name) = (quote(&value.text), quote(&other.text));
+        let said = format!(
+            "expected to know what {name:?} is beside {value:?}, and no column of names: --columns \
+             {name}=label if it tells series apart, {name}=skip if it says nothing, {value}=values if \
+             each column is a series"
+        );
+        Err(refused(other.offset, said))
+    })
+}
+
 fn layout(fields: Vec<Field<'_>>, form: &TextForm) -> Result<Layout, Fault> {
     distinct(&fields, form)?;
+    all_are_there(&fields, form)?;
     let long = long(&fields, form)?;
+    if long.is_none() {
+        one_reading(&fields, form)?;
+    }
     let said_time = fields.iter().any(|field| role(form, &field.text) == Some(Role::Time));
     let mut holds = Vec::with_capacity(fields.len());
     let (mut time, mut times) = (None, form.times);

@@ -1,12 +1,13 @@
 //! Tests of the CSV parser: what lines mean, what errors say, and that cutting changes nothing.
 
+mod unclear;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::form::Role;
 use crate::number;
 use crate::sample::Scalar;
-use crate::time::TimeFault;
 
 /// An item in a form that owns its text; floats by their bits, so that NaN equals itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,7 +129,7 @@ fn errors_say_where_and_what() {
     assert_eq!(error_of(b"1,\"\",5"), (3, CsvProblem::SeriesEmpty));
     assert_eq!(error_of(b"1,s,"), (5, CsvProblem::Value { found: found("") }));
     assert_eq!(error_of(b"1,s, 5x"), (6, CsvProblem::Value { found: found("5x") }));
-    for large in ["1e400", "-1e400", ".9e309"] {
+    for large in ["1e400", "-1e400", ".9e309", "1e-400", "-2e-324"] {
         let problem = CsvProblem::FloatRange { found: large.to_owned() };
         assert_eq!(error_of(format!("1,a,{large}").as_bytes()), (5, problem));
     }
@@ -385,6 +386,7 @@ fn types_are_said_in_a_column() {
 fn a_first_line_that_says_nothing_is_told_as_that() {
     for (text, said) in [
         ("2026-01-01T00:00:00Z,21.5,40\n", "expected the name of a series, found \"21.5\""),
+        ("2026-01-01T00:00:00Z,1e400,40\n", "expected the name of a series, found \"1e400\""),
         ("1,21.5,40,3\n", "expected the end of the line"),
         ("1,21.5\n", "expected a comma and the value"),
         ("1;a;2\n", "expected a comma and the series"),
@@ -447,7 +449,13 @@ fn decimal_commas_are_read_only_if_said() {
 
 #[test]
 fn the_name_of_a_time_says_its_unit() {
-    for (name, time) in [("time_ns", 5), ("ts_us", 5_000), ("Timestamp_ms", 5_000_000)] {
+    for (name, time) in [
+        ("time_ns", 5),
+        ("ts_us", 5_000),
+        ("Timestamp_ms", 5_000_000),
+        ("@timestamp", 5),
+        ("@timestamp_ms", 5_000_000),
+    ] {
         let form = TextForm { times: Times::checked(), ..TextForm::default() };
         assert_eq!(
             short(form, &format!("{name},a\n5,1\n")),
@@ -743,6 +751,37 @@ fn annotated_tables_become_series() {
     let blank = "#default,_result,,,,,, b \n,result,table,_time,_value,_field,_measurement,a \n\
                  ,,0,1970-01-01T00:00:00.000000001Z,2,f,m,\n";
     assert_eq!(plain(blank), ["3 1 m_f{\"a \"=\" b \"} Integer(2) None"]);
+}
+
+/// The names of their series are the same: one result would overwrite the other.
+#[test]
+fn rows_of_a_second_result_are_refused() {
+    let head = "result,table,_time,_value,_field,_measurement\n";
+    let at = |second: u64| format!("1970-01-01T00:00:0{second}Z");
+    // By the default of another table, and by the cells of one table.
+    let table = |result: &str, value: u64| {
+        format!("#default,{result},,,,,\n,{head},,0,{},{value},f,m\n", at(1))
+    };
+    let tables = format!("{}\n{}\n{}", table("mean", 1), table("max", 2), table("mean", 3));
+    let cells = format!(
+        ",{head},mean,0,{},1,f,m\n,max,0,{},2,f,m\n,mean,0,{},3,f,m\n",
+        at(1),
+        at(1),
+        at(2)
+    );
+    for (text, line) in [(tables, 7), (cells, 3)] {
+        let found = plain(&text);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].contains("m_f Integer(1)") && found[2].contains("m_f Integer(3)"));
+        let said = format!("line {line}, column");
+        assert!(found[1].starts_with(&said), "{found:?}");
+        assert!(found[1].contains("expected rows of one result, \"mean\", found \"max\""));
+        assert!(found[1].contains("import it into another store"), "{found:?}");
+    }
+    // What does not say it is of the result before.
+    let unsaid = format!("{}\n,{head},,0,{},2,f,m\n", table("mean", 1), at(2));
+    assert_eq!(plain(&unsaid).len(), 2);
+    assert!(plain(&unsaid)[1].contains("m_f Integer(2)"), "{:?}", plain(&unsaid));
 }
 
 #[test]

@@ -15,6 +15,8 @@ const LEVELS: u32 = 128;
 #[derive(Debug)]
 pub(super) struct Elements {
     limit_bytes: usize,
+    /// The line in which the array began.
+    array: u64,
     /// The element that has begun.
     pending: Vec<u8>,
     /// The line in which it began.
@@ -39,6 +41,7 @@ impl Elements {
     pub(super) fn new(limit_bytes: usize, line: u64) -> Self {
         Elements {
             limit_bytes,
+            array: line,
             pending: Vec::new(),
             first: line,
             line,
@@ -92,9 +95,12 @@ impl Elements {
         None
     }
 
-    /// Ends the input within the array.
-    pub(super) fn finish(&mut self, each: &mut impl FnMut(u64, Option<&[u8]>)) {
+    /// Ends the input within the array. Returns the line in which it began if no element was cut off: that one
+    /// is told by itself.
+    pub(super) fn finish(&mut self, each: &mut impl FnMut(u64, Option<&[u8]>)) -> Option<u64> {
+        let whole = self.depth == 0 && !self.in_text;
         self.end(each);
+        whole.then_some(self.array)
     }
 
     /// A byte within a text.
@@ -162,6 +168,7 @@ impl Elements {
         }
         let (limit_bytes, mut pending) = (self.limit_bytes, std::mem::take(&mut self.pending));
         pending.clear();
-        *self = Elements { pending, ..Elements::new(limit_bytes, self.line) };
+        let array = self.array;
+        *self = Elements { pending, array, ..Elements::new(limit_bytes, self.line) };
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: an error quotes little of the input. Held by `super::tests::errors_quote_little`.
 
 use crate::lines::UTF16;
+use crate::milliseconds::InMilliseconds;
 use crate::sample::Refused;
 use crate::time::TimeFault;
 use std::fmt;
@@ -65,10 +66,61 @@ pub enum JsonProblem {
         /// What does not.
         found: String,
     },
+    /// The time of a value of such a metric is none.
+    MetricTime {
+        /// What it is.
+        found: String,
+        /// Why it is none.
+        fault: TimeFault,
+    },
+    /// An array that begins here has not ended: the rest of the input is missing.
+    ArrayOpen,
+    /// A column that somebody has spoken of, and that no object had.
+    ColumnUnseen {
+        /// Its name.
+        column: String,
+    },
+    /// Two keys that may name the series, or be its value.
+    TwoOfAKind {
+        /// One.
+        a: String,
+        /// The other.
+        b: String,
+    },
+    /// An object that can be read in two ways: it has a value, and another key that may name the series or be
+    /// one.
+    TwoWays {
+        /// The key of the value.
+        value: String,
+        /// The other key.
+        key: String,
+    },
+    /// A key is said to be the value, and none names the series.
+    NameMissing,
+    /// A label that is none.
+    Label {
+        /// Its key.
+        key: String,
+        /// What it is.
+        found: String,
+    },
+    /// A name that no label can have.
+    LabelKey {
+        /// The name.
+        key: String,
+    },
+    /// A label that the name of the series has too.
+    LabelTwice {
+        /// The label.
+        label: String,
+    },
     /// A frame of a channel, as `baro cat --format json` writes it.
     Frame,
-    /// There is a series and no value of it.
-    ValueMissing,
+    /// There is a name of a series and no value of it.
+    ValueMissing {
+        /// The key of the name.
+        key: String,
+    },
     /// A type that is none.
     Kind {
         /// What it is.
@@ -83,8 +135,8 @@ pub enum JsonProblem {
     SeriesEmpty,
     /// There is no value.
     NoValues,
-    /// Something beside time, series and value.
-    KeyExtra {
+    /// A key beside a name and a value is said to be neither label nor nothing.
+    Beside {
         /// The key.
         key: String,
     },
@@ -133,13 +185,54 @@ impl fmt::Display for JsonProblem {
                 "expected metric as labels, and as many values, which are numbers, as timestamps in \
                  milliseconds, found {found}"
             ),
+            Self::MetricTime { found, fault } => {
+                write!(formatter, "expected {}, found {found}", InMilliseconds(*fault))
+            }
+            Self::ArrayOpen => formatter.write_str(
+                "expected ] behind the array that begins here, found the end of the input: what came is \
+                 taken, and the rest of it is missing",
+            ),
+            Self::ColumnUnseen { column } => write!(
+                formatter,
+                "--columns {column}: expected an object with that key, found none up to here, the last one"
+            ),
+            Self::TwoOfAKind { a, b } => write!(
+                formatter,
+                "expected one key of its kind, found {a:?} and {b:?} (--columns {a}=skip or --columns \
+                 {b}=label says what one of them is)"
+            ),
+            Self::TwoWays { value, key } => write!(
+                formatter,
+                "expected to know what {key:?} is beside {value:?}, and no key that names the series: \
+                 --columns {key}=series if it does, {key}=label if it tells series apart, {key}=skip if it \
+                 says nothing, {value}=values if each key is a series"
+            ),
+            Self::NameMissing => formatter.write_str(
+                "expected a key that names the series, found none (--columns KEY=series says which it is)",
+            ),
+            Self::Label { key, found } => write!(
+                formatter,
+                "label {key:?}: expected a text that is no number and no time, since each would be a \
+                 series of its own, found {found} (--columns {key}=label if it is meant so, {key}=skip if \
+                 it is not needed)"
+            ),
+            Self::LabelKey { key } => write!(
+                formatter,
+                "expected a name that a label can have, found {key:?} (--columns {key}=skip passes it over)"
+            ),
+            Self::LabelTwice { label } => write!(
+                formatter,
+                "expected each label once, found {label:?} in the name of the series too"
+            ),
             Self::Frame => formatter.write_str(
                 "expected series and value, found a frame of a channel (frames have no place in lines \
                  of text)",
             ),
-            Self::ValueMissing => {
-                formatter.write_str("expected \"value\" beside \"series\", found none")
-            }
+            Self::ValueMissing { key } => write!(
+                formatter,
+                "expected \"value\" beside {key:?}, which names the series, found none (--columns says what \
+                 keys are, such as {key}=values, {key}=skip or OTHER=value)"
+            ),
             Self::Kind { found } => write!(
                 formatter,
                 "value_type: expected f64, i64, u64, bool or text in quotes, found {found}"
@@ -152,9 +245,10 @@ impl fmt::Display for JsonProblem {
                 formatter,
                 "expected series and value, or one key for each series, found no value"
             ),
-            Self::KeyExtra { key } => {
-                write!(formatter, "expected only time, series and value, found {key:?} too")
-            }
+            Self::Beside { key } => write!(
+                formatter,
+                "expected label or skip for {key:?} beside a key that names the series and its value"
+            ),
             Self::Value { series, found } => write!(
                 formatter,
                 "series {series:?}: expected a number of 64 bits, true or false, or a text, found {found}"

@@ -61,7 +61,8 @@ fn one(
     if members.len() != 4 || !fields.get().starts_with('{') {
         return Ok(false);
     }
-    let time_ns = super::time(time, times)?;
+    // These have a time: those of a batch would else be taken at one.
+    let time_ns = Some(super::time(time, times)?.ok_or_else(|| wrong(time))?);
     let name: String = serde_json::from_str(name.get()).map_err(|_| wrong(name))?;
     let mut labels = BTreeMap::new();
     let mut repeated = false;

@@ -1,14 +1,19 @@
 //! JSON lines: both forms, mistakes, and bytes cut anywhere.
 
 use super::*;
+use crate::form::{Kind, Role};
 use proptest::prelude::*;
 
 fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
-    let mut parser = JsonParser::new();
+    items_of(TextForm::default(), pieces)
+}
+
+fn items_of<'a>(form: TextForm, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+    let mut parser = JsonParser::of(form);
     let mut items = Vec::new();
-    let mut item = |item: Result<Sample<'_>, JsonError>| {
+    let mut item = |item: Result<JsonSample<'_>, JsonError>| {
         items.push(match item {
-            Ok(Sample { line, time_ns, series, value, .. }) => {
+            Ok(JsonSample { sample: Sample { line, time_ns, series, value, .. }, .. }) => {
                 format!("{line} {time_ns:?} {series} {value:?}")
             }
             Err(error) => error.to_string(),
@@ -67,7 +72,7 @@ fn a_bad_line_is_one_error_and_takes_nothing() {
         ("{\"series\":1,\"value\":1}", "name of a series in quotes"),
         ("{\"series\":\"\",\"value\":1}", "name of a series, found nothing"),
         ("{\"\":1}", "name of a series, found nothing"),
-        ("{\"series\":\"a\",\"value\":1,\"unit\":\"K\"}", "found \"unit\" too"),
+        ("{\"series\":\"a\",\"value\":1,\"unit\":7}", "label \"unit\": expected a text"),
     ] {
         let found = only(line);
         assert!(found.starts_with("line 1: ") && found.contains(said), "{line}: {found}");
@@ -120,8 +125,8 @@ fn an_array_is_read_in_one_line_or_many() {
         ("[\n{\"time\":5,\n{\"time\":6,\"a\":2.5}\n]", 3),
         ("[\n{\"time\":5,\"a\":\"x\n{\"time\":6,\"a\":2.5}\n]", 3),
         ("[{\"time\":5,\"a\":},{\"time\":6,\"a\":2.5}]", 1),
-        ("[[1,{\"a\":2}],{\"time\":6,\"a\":2.5}", 1),
-        ("[7,{\"time\":6,\"a\":2.5}", 1),
+        ("[[1,{\"a\":2}],{\"time\":6,\"a\":2.5}]", 1),
+        ("[7,{\"time\":6,\"a\":2.5}]", 1),
     ] {
         let found = items([broken.as_bytes()]);
         assert!(found.len() == 2 && found[0].contains("expected one JSON object"), "{found:?}");
@@ -145,6 +150,7 @@ fn a_time_under_another_name_is_the_time() {
         ("ts", "\"2023-11-14T22:13:20.123456789Z\""),
         ("Timestamp_ns", "1700000000123456789"),
         ("_time", "1700000000.123456789"),
+        ("@timestamp", "\"2023-11-14T22:13:20.123456789Z\""),
         ("datetime", "\"2023-11-14 22:13:20.123456789+00\""),
     ] {
         let found = only(&format!("{{\"{key}\":{value},\"a\":1}}"));
@@ -241,12 +247,12 @@ fn texts_types_and_what_is_written_beside_samples() {
 #[test]
 fn a_series_of_victoriametrics_is_read() {
     let line = "{\"metric\":{\"job\":\"a b\",\"__name__\":\"up\"},\"values\":[1,0.5,null,\"Infinity\"],\
-                \"timestamps\":[1700000000000,1700000000001,2,3]}";
+                \"timestamps\":[1700000000000,1700000000001,315532800000,315532800001]}";
     let expected = [
         "1 Some(1700000000000000000) up{job=\"a b\"} Integer(1)",
         "1 Some(1700000000001000000) up{job=\"a b\"} Float(0.5)",
-        "1 Some(2000000) up{job=\"a b\"} Float(NaN)",
-        "1 Some(3000000) up{job=\"a b\"} Float(inf)",
+        "1 Some(315532800000000000) up{job=\"a b\"} Float(NaN)",
+        "1 Some(315532800001000000) up{job=\"a b\"} Float(inf)",
     ];
     assert_eq!(items([line.as_bytes()]), expected);
     for (line, said) in [
@@ -256,15 +262,150 @@ fn a_series_of_victoriametrics_is_read() {
         ("{\"metric\":{\"a\":\"b\"},\"values\":[\"x\"],\"timestamps\":[1]}", "found \"x\""),
         (
             "{\"metric\":{\"a\":\"b\"},\"values\":[1],\"timestamps\":[9223372036854775807]}",
-            "1677 to",
+            "before 2100",
         ),
     ] {
         assert!(only(line).contains(said), "{line}: {}", only(line));
     }
     // It has floats alone, also where they look like integers that 64 bits do not hold.
-    let line = "{\"metric\":{\"__name__\":\"up\"},\"values\":[100000000000000000000,-0],\"timestamps\":[1,2]}";
-    let expected = ["1 Some(1000000) up Float(1e20)", "1 Some(2000000) up Float(-0.0)"];
+    let line = "{\"metric\":{\"__name__\":\"up\"},\"values\":[100000000000000000000,-0],\"timestamps\":[1700000000001,1700000000002]}";
+    let expected = [
+        "1 Some(1700000000001000000) up Float(1e20)",
+        "1 Some(1700000000002000000) up Float(-0.0)",
+    ];
     assert_eq!(items([line.as_bytes()]), expected);
     // Others may call a series so.
     assert_eq!(items([&b"{\"metric\":1,\"a\":2,\"b\":3}"[..]]).len(), 3);
+}
+
+/// By the rules of CSV: else the sample of one sensor would overwrite that of another in a series `value`.
+#[test]
+fn a_named_value_is_long() {
+    for key in ["series", "name", "sensor", "metric", "signal", "variable", "Sensor"] {
+        for value in ["value", "Value", "_value"] {
+            let found = only(&format!("{{\"time\":5,\"{key}\":\"a\",\"{value}\":1}}"));
+            assert_eq!(found, "1 Some(5) a Integer(1)", "{key} {value}");
+        }
+    }
+    // Other texts are labels, beside those that the name has.
+    assert_eq!(
+        only(
+            "{\"sensor\":\"t{b=\\\"2\\\"}\",\"value\":1.5,\"room\":\"lab\",\"of\":null,\"no\":\"\"}"
+        ),
+        "1 None t{b=\"2\",room=\"lab\"} Float(1.5)"
+    );
+    // A number under such a key is no name, and a value alone a series called so.
+    assert_eq!(
+        items([&b"{\"signal\":-50,\"t\":3}\n{\"value\":1}"[..]]),
+        ["1 None signal Integer(-50)", "1 None t Integer(3)", "2 None value Integer(1)"]
+    );
+    for (line, said) in [
+        ("{\"sensor\":\"a\",\"temp\":1}", "expected \"value\" beside \"sensor\""),
+        ("{\"sensor\":7,\"value\":1}", "expected the name of a series in quotes, found 7"),
+        ("{\"sensor\":null,\"value\":1}", "expected the name of a series in quotes"),
+        ("{\"sensor\":\"a\",\"metric\":\"b\",\"value\":1}", "found \"sensor\" and \"metric\""),
+        ("{\"sensor\":\"a\",\"_value\":2,\"value\":1}", "found \"_value\" and \"value\""),
+        ("{\"sensor_id\":7,\"value\":1}", "--columns sensor_id=series"),
+        ("{\"value\":1,\"state\":\"on\"}", "what \"state\" is beside \"value\""),
+        (
+            "{\"name\":\"a\",\"value\":1,\"id\":\"7\"}",
+            "label \"id\": expected a text that is no number",
+        ),
+        ("{\"name\":\"a\",\"value\":1,\"id\":{}}", "label \"id\": expected a text"),
+        ("{\"name\":\"a\",\"value\":1,\"__name__\":\"x\"}", "a name that a label can have"),
+        ("{\"name\":\"a{b=\\\"1\\\"}\",\"value\":1,\"b\":\"x\"}", "found \"b\" in the name"),
+    ] {
+        assert!(only(line).contains(said), "{line}: {}", only(line));
+    }
+}
+
+#[test]
+fn what_is_said_of_keys_counts() {
+    let of = |columns: &[(&str, Role)], text: &str| {
+        let columns = columns.iter().map(|(name, role)| ((*name).to_owned(), *role)).collect();
+        items_of(TextForm { columns, ..TextForm::default() }, [text.as_bytes()])
+    };
+    let row = "{\"at\":5,\"id\":7,\"room\":\"lab\",\"value\":1}";
+    let label = [("at", Role::Time), ("id", Role::Label), ("room", Role::Series)];
+    assert_eq!(of(&label, row), ["1 Some(5) lab{id=\"7\"} Integer(1)"]);
+    let wide = [("at", Role::Time), ("id", Role::Values(Some(Kind::F64))), ("room", Role::Skip)];
+    assert_eq!(of(&wide, row), ["1 Some(5) id Float(7.0)", "1 Some(5) value Integer(1)"]);
+    let labelled = [("at", Role::Time), ("id", Role::Label), ("room", Role::Label)];
+    assert_eq!(of(&labelled, row), ["1 Some(5) value{id=\"7\",room=\"lab\"} Integer(1)"]);
+    let plain = "{\"value\":1,\"temp\":2}";
+    assert_eq!(of(&[("value", Role::Values(None))], plain).len(), 2);
+    let named = [("at", Role::Value), ("id", Role::Skip), ("value", Role::Skip)];
+    assert!(
+        of(&named, row)[0].contains("found none (--columns KEY=series"),
+        "{:?}",
+        of(&named, row)
+    );
+    // One that no object has is a mistake, and is told.
+    let found = of(&[("idd", Role::Label)], "{\"time\":5,\"a\":1}\n{\"time\":6,\"a\":1}\n");
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found[2].starts_with("line 2: --columns idd: expected an object"), "{found:?}");
+    assert!(of(&[("idd", Role::Label)], "\n").is_empty());
+}
+
+/// The end of the input is missing, and with it what stood there.
+#[test]
+fn an_array_that_nothing_closes_is_told() {
+    for (text, samples, line) in [
+        ("[{\"time\":5,\"a\":1},\n", 1, 1),
+        ("\n[{\"time\":5,\"a\":1}", 1, 2),
+        ("[\n", 0, 1),
+        ("[", 0, 1),
+        // As files that were put together.
+        ("[\n{\"time\":5,\"a\":1}\n]\n[\n{\"time\":6,\"a\":1},\n", 2, 4),
+        ("{\"time\":5,\"a\":1}\n[\n{\"time\":6,\"a\":1},\n", 2, 2),
+    ] {
+        let found = items([text.as_bytes()]);
+        assert_eq!(found.len(), samples + 1, "{found:?}");
+        let said =
+            format!("line {line}: expected ] behind the array that begins here, found the end");
+        assert!(found[samples].starts_with(&said), "{found:?}");
+    }
+    // An element that is cut off is told by itself; the end of an array alone is what somebody goes on with.
+    assert_eq!(items([&b"[{\"a\":1},{\"a\""[..]]).len(), 2);
+    assert_eq!(items([&b"{\"time\":5,\"a\":1}\n]\n"[..]]).len(), 1);
+    let mut parser = JsonParser::new();
+    let mut found = 0;
+    parser.feed(b"[{\"a\":1},\n", |_| found += 1);
+    parser.stop(|_| found += 1);
+    assert_eq!(found, 1);
+}
+
+/// A line may have many: who takes them gives each a time of its own.
+#[test]
+fn objects_are_counted() {
+    let mut parser = JsonParser::new();
+    let mut found = Vec::new();
+    let mut item = |item: Result<JsonSample<'_>, JsonError>| {
+        found.push(item.map(|one| (one.object, one.sample.line)).ok());
+    };
+    parser.feed(b"[{\"a\":1,\"b\":2},{\"a\":3},7]\n{\"a\":4}\n", &mut item);
+    parser.finish(&mut item);
+    assert_eq!(found, [Some((1, 1)), Some((1, 1)), Some((2, 1)), None, Some((4, 2))]);
+}
+
+#[test]
+fn times_of_victoriametrics_in_another_unit_are_refused() {
+    let line = |times: &str| {
+        format!("{{\"metric\":{{\"__name__\":\"up\"}},\"values\":[1],\"timestamps\":[{times}]}}")
+    };
+    for (time, said) in [
+        ("1700000000", "milliseconds from 1980 on (--precision s if it is in s"),
+        ("1700000000000000000", "--precision ns if it is in ns"),
+        ("17000", "milliseconds from 1980 on (--precision ms if it is right"),
+        ("5000000000000", "milliseconds before 2100"),
+    ] {
+        assert!(only(&line(time)).contains(said), "{time}: {}", only(&line(time)));
+    }
+    let seconds =
+        TextForm { times: Times::default().of_unit(1_000_000_000), ..TextForm::default() };
+    let found = items_of(seconds, [line("1700000000").as_bytes()]);
+    assert_eq!(found, ["1 Some(1700000000000000000) up Integer(1)"]);
+    // Samples of a batch of Telegraf have times too.
+    let none = "{\"fields\":{\"a\":1},\"name\":\"m\",\"tags\":{},\"timestamp\":null}";
+    assert!(only(none).contains("expected a metric of Telegraf"), "{}", only(none));
 }

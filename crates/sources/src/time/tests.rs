@@ -29,7 +29,11 @@ fn integers_are_nanoseconds_and_fractions_seconds() {
     assert_eq!(parse("1700000000.123456789"), Ok(1_700_000_000_123_456_789));
     assert_eq!(parse("1.5"), Ok(1_500_000_000));
     assert_eq!(parse("-0.000000001"), Ok(-1));
-    assert_eq!(parse("0.9999999999"), Ok(999_999_999));
+    // Zeros say nothing; another digit would be lost.
+    assert_eq!(parse("0.99999999900"), Ok(999_999_999));
+    for text in ["0.9999999999", "1700000000.1234567891", "-0.0000000001", "1.00000000000000001"] {
+        assert_eq!(parse(text), Err(TimeFault::Finer), "{text}");
+    }
     assert_eq!(parse("9223372036.854775807"), Ok(i64::MAX));
     assert_eq!(parse("-9223372036.854775808"), Ok(i64::MIN));
     assert_eq!(parse("9223372036.854775808"), Err(TimeFault::Range));
@@ -63,8 +67,8 @@ fn dates_are_read_with_and_without_offset() {
     assert_eq!(parse("2026-11-21 23:13:24+02:00"), Ok(1_795_295_604 * SECOND));
     assert_eq!(parse("2026-11-21T15:43:24-05:30"), Ok(1_795_295_604 * SECOND));
     assert_eq!(parse("1969-12-31T23:59:59.999999999Z"), Ok(-1));
-    assert_eq!(parse("2016-12-31T23:59:60Z"), parse("2017-01-01T00:00:00Z"));
-    assert_eq!(parse("2017-01-01T05:29:60+05:30"), parse("2017-01-01T00:00:00Z"));
+    assert_eq!(parse("1970-01-01T00:00:00.1234567890Z"), Ok(123_456_789));
+    assert_eq!(parse("1970-01-01T00:00:00.1234567891Z"), Err(TimeFault::Finer));
     assert_eq!(parse("2262-04-11T23:47:16.854775807Z"), Ok(i64::MAX));
     assert_eq!(parse("1677-09-21T00:12:43.145224192Z"), Ok(i64::MIN));
     assert_eq!(parse("2262-04-11T23:47:16.854775808Z"), Err(TimeFault::Range));
@@ -83,8 +87,8 @@ fn dates_that_do_not_exist_are_refused() {
         "2026-01-00T00:00:00Z",
         "2026-01-01T24:00:00Z",
         "2026-01-01T00:60:00Z",
-        "2026-01-01T00:00:60Z",
         "2026-01-01T00:59:61Z",
+        "2026-01-01T24:00:60Z",
         "2026-01-01T00:00:00+24:00",
     ] {
         assert_eq!(parse(text), Err(TimeFault::Calendar), "{text}");
@@ -162,4 +166,21 @@ fn every_day_follows_the_day_before() {
             }
         }
     }
+}
+
+/// Unix time counts no leap second, so it would become the next second and take the place of that one's
+/// sample. That holds of those that were, too.
+#[test]
+fn a_leap_second_is_refused_with_the_reason() {
+    for text in [
+        "2016-12-31T23:59:60Z",
+        "2017-01-01T05:29:60+05:30",
+        "2016-12-31 23:59:60.5Z",
+        "2026-01-01T00:59:60Z",
+        "2026-01-01T00:00:60Z",
+    ] {
+        assert_eq!(parse(text), Err(TimeFault::LeapSecond), "{text}");
+    }
+    let said = TimeFault::LeapSecond.to_string();
+    assert!(said.contains("has no number of its own in Unix time"), "{said}");
 }

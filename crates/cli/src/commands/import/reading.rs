@@ -1,6 +1,7 @@
 //! Files on their way into the intake: which one is read and how far, and what is told of it on
 //! stderr, each refusal with its file and line. Held by `tests/import.rs`.
 
+use super::report::Untimed;
 use baro_ingest::{Ended, Intake, Place, Row};
 use baro_sys::{clock, termination};
 use std::fmt::Display;
@@ -24,6 +25,8 @@ pub(super) struct Reading<'a> {
     shown_ns: Option<u64>,
     /// Refusals of this file so far.
     told: u64,
+    /// Samples without a time.
+    untimed: Untimed,
     /// Series of this file that have another unit in the store.
     other_units: u64,
     /// The line with which a file begins that is refused whole.
@@ -60,6 +63,7 @@ impl<'a> Reading<'a> {
             skipped: (0, 0),
             shown_ns: baro_command::status_on_terminal().then(clock::monotonic_ns),
             told: 0,
+            untimed: Untimed::default(),
             other_units: 0,
             refused: None,
             held: None,
@@ -83,9 +87,16 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The time of a sample without one: all of a line have that of its first.
+    /// What comes now belongs to this point of the file, where a line may have several.
+    pub(super) fn point(&mut self, number: u64) {
+        self.intake.point(number);
+    }
+
+    /// The time of a sample without one: all of a point have that of its first.
     pub(super) fn line_time_ns(&mut self, line: u64) -> i64 {
-        self.intake.line_time_ns(line)
+        let time_ns = self.intake.line_time_ns(line);
+        self.untimed.add(time_ns);
+        time_ns
     }
 
     /// The name of the file, as it is told.
@@ -214,6 +225,7 @@ impl<'a> Reading<'a> {
             lines: self.lines,
             next,
             files: self.files,
+            untimed: self.untimed,
             ended,
             skipped: (skipped, Place { input, line }),
         }
@@ -229,6 +241,8 @@ pub(super) struct Read {
     pub(super) next: Place,
     /// The files that were begun.
     pub(super) files: Vec<String>,
+    /// Samples without a time.
+    pub(super) untimed: Untimed,
     /// What became of the samples in them.
     pub(super) ended: Ended,
     /// Samples beside these, which came when no more could be taken, and where the first came from.

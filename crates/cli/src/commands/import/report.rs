@@ -7,14 +7,42 @@ use crate::commands::print_json;
 use crate::failure::{Failure, Outcome, Result};
 use baro_ingest::{Fed, Place, Unkept};
 use baro_recorder::Closed;
-use baro_show::plural;
+use baro_show::{plural, rfc3339};
 use baro_sys::termination;
 use serde_json::{Value, json};
+
+/// Samples that came without a time, and were given that at which they were read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Untimed {
+    samples: u64,
+    /// The first and the last of these times.
+    from_ns: i64,
+    to_ns: i64,
+}
+
+impl Untimed {
+    pub(super) fn add(&mut self, time_ns: i64) {
+        let first = self.samples == 0;
+        self.from_ns = if first { time_ns } else { self.from_ns.min(time_ns) };
+        self.to_ns = if first { time_ns } else { self.to_ns.max(time_ns) };
+        self.samples += 1;
+    }
+
+    fn as_json(&self) -> Value {
+        match self.samples {
+            0 => Value::Null,
+            samples => {
+                json!({ "samples": samples, "from_ns": self.from_ns, "to_ns": self.to_ns })
+            }
+        }
+    }
+}
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Report {
     lines: u64,
+    untimed: Untimed,
     fed: Fed,
     /// Read, and not in the store.
     unkept: Unkept,
@@ -45,7 +73,7 @@ impl Report {
         closed: Option<&Closed>,
         arguments: &Arguments,
     ) -> Self {
-        let Read { lines, next, files, mut ended, skipped } = read;
+        let Read { lines, next, files, untimed, mut ended, skipped } = read;
         let mut lost_records = 0;
         if let Some(closed) = closed {
             let own = closed.status.rings.iter().find(|ring| ring.producer == ended.fed.producer);
@@ -84,6 +112,7 @@ impl Report {
         let damage = closed.map(|closed| closed.damage.clone()).unwrap_or_default();
         Report {
             lines,
+            untimed,
             fed,
             unkept,
             lost_records,
@@ -134,6 +163,16 @@ impl Report {
                 self.file(at)
             );
         }
+        let Untimed { samples, from_ns, to_ns } = self.untimed;
+        if samples > 0 {
+            out!(
+                "without a time: {}, given the time at which they were read, {} to {} (if a key or column \
+                 has their time, --columns NAME=time says so)",
+                plural(samples, "sample"),
+                rfc3339(from_ns),
+                rfc3339(to_ns)
+            );
+        }
         if self.unkept.samples > 0 || self.lost_records > 0 {
             out!(
                 "lost: {} of what was read ({})",
@@ -174,6 +213,7 @@ impl Report {
             "exemplars_passed_over": self.fed.exemplars,
             "samples_replaced": self.fed.replaced,
             "first_line_replaced": self.fed.replaced_first.map(place),
+            "untimed": self.untimed.as_json(),
             "records_lost": self.unkept.records + self.lost_records,
             "samples_lost": self.unkept.samples,
             "first_line_not_kept": self.resume().map(place),

@@ -11,7 +11,7 @@ use baro_show::plural;
 use baro_sources::csv::CsvParser;
 use baro_sources::frames::LengthFramer;
 use baro_sources::influx::{InfluxParser, InfluxSample};
-use baro_sources::json::JsonParser;
+use baro_sources::json::{JsonParser, JsonSample};
 use baro_sources::prometheus::PrometheusParser;
 use baro_sources::raw::{RawFramer, Remainder};
 use baro_sources::{Held, Refused, Sample, TextForm};
@@ -187,12 +187,16 @@ pub(super) fn lines(
             })?;
         }
         Lines::Json => {
-            let mut parser = JsonParser::of(form.times);
+            let mut parser = JsonParser::of(form);
             taking.all(stop, |turn, taking| {
                 match turn {
-                    Turn::Bytes(bytes) => parser.feed(bytes, |item| taking.sample(item)),
+                    Turn::Bytes(bytes) => parser.feed(bytes, |item| taking.json(item)),
                     Turn::Judge => {}
-                    Turn::End => parser.finish(|item| taking.sample(item)),
+                    // An array goes on behind a stop.
+                    Turn::End if stop.load(Ordering::Relaxed) => {
+                        parser.stop(|item| taking.json(item));
+                    }
+                    Turn::End => parser.finish(|item| taking.json(item)),
                 }
                 Held::default()
             })?;
@@ -314,6 +318,14 @@ impl Taking<'_> {
             }
             Err(error) => self.intake.fed.complain_of(error.lines(), || error.to_string()),
         }
+    }
+
+    fn json(&mut self, item: std::result::Result<JsonSample<'_>, impl Refused>) {
+        let item = item.map(|JsonSample { object, sample }| {
+            self.intake.point(object);
+            sample
+        });
+        self.sample(item);
     }
 
     fn field(&mut self, item: std::result::Result<InfluxSample<'_>, impl Refused>) {

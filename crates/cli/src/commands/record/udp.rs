@@ -174,15 +174,18 @@ fn take(
     bytes: &[u8],
 ) -> Result<()> {
     let now_ns = datagram.arrived_ns.unwrap_or_else(clock::realtime_ns);
-    if let Some(channel) = channel {
-        return Ok(intake.take_frame(channel, now_ns, bytes)?);
-    }
     let number = intake.fed.datagrams;
+    // What has no time has this one, or the next behind what came before.
+    intake.came_at(now_ns);
+    if let Some(channel) = channel {
+        let time_ns = intake.line_time_ns(number);
+        return Ok(intake.take_frame(channel, time_ns, bytes)?);
+    }
     let mut result = Ok(());
     intake.begin();
     datagram::read_as(bytes, form, |item| match item {
         Ok(Sample { line, time_ns, series, joint, value, mark }) if result.is_ok() => {
-            let time_ns = time_ns.unwrap_or(now_ns);
+            let time_ns = time_ns.unwrap_or_else(|| intake.line_time_ns(line));
             let (value, types) = ((&value).into(), mark.into());
             let row = Row { line, series: &series, time_ns, value, types, joint, written: None };
             result = intake.take(&row, &mut |_| {});

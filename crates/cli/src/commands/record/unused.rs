@@ -19,6 +19,11 @@ pub(super) fn fault(arguments: &Arguments) -> Option<(&'static str, &'static str
             "a source of lines: --stdin csv, json, influx or prometheus, or --udp",
         ));
     }
+    let csv = arguments.stdin == Some(Input::Csv) || datagrams;
+    let json = arguments.stdin == Some(Input::Json) || datagrams;
+    if let Some(unused) = arguments.text.unused(csv, json, false) {
+        return Some(unused);
+    }
     // Other programs may bring frames of any channel and size.
     if arguments.attach.is_some() {
         return None;

@@ -3,23 +3,29 @@
 //! Some names say it: `time`, `series`, `value` and a few others. What they do not say, the caller may
 //! ([`Choice`]), and what nobody says refuses the file before a row is read: a number beside `value`
 //! may be a quality, a sensor's number, or another measurement, and whichever is guessed, samples of
-//! several sensors could become one series.
+//! several sensors could become one series. So may a number that is called as names are. Times of a clock
+//! whose zone nobody says are refused too.
 //!
 //! Invariant: each column of a file is read or named in an error or a choice, none is passed over.
 //! Held by `a_column_that_is_not_understood_refuses_the_file` (`tests/columns.rs`).
 
 use super::cells::{self, Kind};
+use super::choice::{Choice, Role};
+use super::int96;
 use crate::{Error, Result};
 use arrow_schema::{DataType, Field, Schema, TimeUnit as ArrowUnit};
 use baro_ondisk::NameParser;
+use parquet::schema::types::SchemaDescriptor;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// How much of a name an error quotes.
 const SHOWN_CHARS_MAX: usize = 60;
 
-const TIMES: [&str; 5] = ["time", "timestamp", "ts", "datetime", "date"];
+const TIMES: [&str; 6] = ["time", "timestamp", "@timestamp", "ts", "datetime", "date"];
 const NAMES: [&str; 5] = ["series", "name", "metric", "measurement", "__name__"];
+/// What else names series where texts are written; of numbers it says that they are hardly values.
+const OTHER_NAMES: [&str; 3] = ["sensor", "signal", "variable"];
 /// What pandas calls the index of a table, if it has no name.
 const INDEX: &str = "__index_level_0__";
 const VALUE: &str = "value";
@@ -32,85 +38,6 @@ const TYPED: [(&str, Kind); 5] = [
     ("value_text", Kind::Text),
 ];
 
-/// Unit of times that are integers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimeUnit {
-    /// Nanoseconds.
-    #[default]
-    Nanoseconds,
-    /// Microseconds.
-    Microseconds,
-    /// Milliseconds.
-    Milliseconds,
-    /// Seconds.
-    Seconds,
-}
-
-impl TimeUnit {
-    /// Nanoseconds of one.
-    #[must_use]
-    pub fn ns(self) -> i64 {
-        match self {
-            TimeUnit::Nanoseconds => 1,
-            TimeUnit::Microseconds => 1_000,
-            TimeUnit::Milliseconds => 1_000_000,
-            TimeUnit::Seconds => 1_000_000_000,
-        }
-    }
-}
-
-/// What a column is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Times of the rows.
-    Time,
-    /// Names of their series.
-    Series,
-    /// A label of these.
-    Label,
-    /// Long: the value of the row. Wide: a series of the column's name.
-    Value,
-    /// Long: a series beside that of the row, named as it with `_` and the column's name.
-    Field,
-    /// Nothing: it is left out.
-    Skip,
-}
-
-impl std::str::FromStr for Role {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        Ok(match text {
-            "time" => Role::Time,
-            "series" => Role::Series,
-            "label" => Role::Label,
-            "value" => Role::Value,
-            "field" => Role::Field,
-            "skip" => Role::Skip,
-            other => {
-                let known = "time, series, label, value, field or skip";
-                return Err(format!("expected {known}, found {other}"));
-            }
-        })
-    }
-}
-
-/// What the caller says of a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
-    /// Of times that are integers; without it they are nanoseconds, and such as mean a year before
-    /// 1980 or after 2100 are refused.
-    pub unit: Option<TimeUnit>,
-    /// What columns are for, by their names.
-    pub columns: Vec<(String, Role)>,
-}
-
-impl From<TimeUnit> for Choice {
-    fn from(unit: TimeUnit) -> Self {
-        Choice { unit: Some(unit), ..Choice::default() }
-    }
-}
-
 /// Which columns of a file are for what; others are not read.
 #[derive(Debug)]
 pub(super) struct Layout {
@@ -121,6 +48,8 @@ pub(super) struct Layout {
     pub(super) time_unit_ns: i64,
     /// Whether the unit of integers is not known for sure.
     pub(super) unit_is_taken: bool,
+    /// Whether times are those of the clock that the choice has.
+    pub(super) is_of_clock: bool,
     pub(super) series: Option<usize>,
     /// By rising name.
     pub(super) labels: Vec<usize>,
@@ -173,6 +102,29 @@ impl<'a> Columns<'a> {
         })
     }
 
+    /// Refuses a number that may tell rows apart, or be a series itself: one beside `value` where no text
+    /// names the series, and one that is called as names are.
+    fn one_reading(&self, at: usize, field: &Field, time: usize) -> Result<()> {
+        let mut names = NAMES.iter().chain(&OTHER_NAMES);
+        let is_name = names.any(|name| field.name().eq_ignore_ascii_case(name));
+        let values = values(self);
+        let value = values
+            .iter()
+            .find(|value| **value != time)
+            .and_then(|value| self.schema.fields().get(*value).filter(|_| !values.contains(&at)));
+        if !is_number(field.data_type()) || value.is_none() && !is_name {
+            return Ok(());
+        }
+        let name = shown(field.name());
+        let series = value.map_or_else(|| name.clone(), |value| shown(value.name()));
+        let what = format!(
+            "columns of which is known what they are, or names of series as text; say it with --columns \
+             '{name}=label' (it tells series apart), '{name}=skip', or '{series}=value' (each column is a \
+             series)"
+        );
+        Err(refused(field, what))
+    }
+
     /// The only one of a role, or the first of these names that nobody says anything of.
     fn only(&self, role: Role, names: &[&str]) -> Result<Option<(usize, &'a Field)>> {
         let mut chosen = self.with(role);
@@ -191,7 +143,7 @@ impl<'a> Columns<'a> {
 }
 
 impl Layout {
-    pub(super) fn of(schema: &Schema, choice: &Choice) -> Result<Self> {
+    pub(super) fn of(schema: &Schema, stored: &SchemaDescriptor, choice: &Choice) -> Result<Self> {
         let columns = Columns { schema, chosen: &choice.columns };
         let is_there = |name: &String| schema.fields().iter().any(|field| field.name() == name);
         if let Some((name, _)) = choice.columns.iter().find(|(name, _)| !is_there(name)) {
@@ -210,11 +162,23 @@ impl Layout {
             return Err(Error::Layout { found, expected });
         };
         let (time_unit_ns, is_integer) = unit_of(field, choice)?;
+        let has_zone = is_integer || matches!(field.data_type(), DataType::Timestamp(_, Some(_)));
+        if !has_zone && choice.clock.is_none() && int96::leaf_of(stored, time).is_none() {
+            let column = shown(field.name());
+            let found = match field.data_type() {
+                DataType::Date32 => "dates, which have none",
+                _ => "timestamps without one",
+            };
+            let expected = "times with a zone (adjusted to UTC), or the zone of their clock: --zone UTC, or \
+                            a place such as --zone Europe/Berlin";
+            return Err(Error::Column { column, expected: expected.to_owned(), found });
+        }
         let mut layout = Layout {
             fields: BTreeSet::from([time]),
             time,
             time_unit_ns,
             unit_is_taken: is_integer && choice.unit.is_none(),
+            is_of_clock: !has_zone && choice.clock.is_some(),
             series: None,
             labels: Vec::new(),
             values: Vec::new(),
@@ -284,7 +248,12 @@ impl Layout {
 
     /// A row has a value of several series, which are named as the columns.
     fn wide(&mut self, columns: &Columns<'_>) -> Result<()> {
+        let is_said = columns.with(Role::Value).next().is_some();
         for (at, field) in columns.all() {
+            let is_free = at != self.time && columns.chosen(field).is_none();
+            if is_free && !is_said && !columns.is_row_number(field) {
+                columns.one_reading(at, field, self.time)?;
+            }
             match columns.chosen(field) {
                 _ if at == self.time => {}
                 Some(Role::Skip) => {}
@@ -372,6 +341,11 @@ fn values(columns: &Columns<'_>) -> Vec<usize> {
         TYPED.iter().any(|(name, typed)| field.name() == name && kind == Some(*typed))
     };
     free().filter(|(_, field)| is_typed(field)).map(|(at, _)| at).collect()
+}
+
+/// Whether values of this type could be numbers of things.
+fn is_number(kind: &DataType) -> bool {
+    matches!(Kind::of(kind), Some(Kind::Integer | Kind::Float | Kind::Boolean))
 }
 
 /// What stands behind `value_`.

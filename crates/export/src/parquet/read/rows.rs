@@ -1,7 +1,9 @@
 //! Rows of a batch as samples.
 
 use super::cells::{label_of, time_of, value_of};
+use super::choice::Clock;
 use super::compose::Composer;
+use super::int96;
 use super::layout::Layout;
 use super::{Imported, Joint, Refusal, Value};
 use crate::{Error, Result};
@@ -25,6 +27,10 @@ pub(super) struct State {
 pub(super) struct Columns<'a> {
     time: &'a ArrayRef,
     layout: &'a Layout,
+    /// Of times of INT96.
+    seconds: Option<ArrayRef>,
+    /// Of which the times are.
+    clock: Option<&'a Clock>,
     /// Long: the names of the rows.
     series: Option<&'a StringViewArray>,
     labels: Vec<(&'a str, &'a ArrayRef)>,
@@ -35,7 +41,12 @@ pub(super) struct Columns<'a> {
 type Each<'e> = dyn FnMut(Imported<'_>) -> ControlFlow<()> + 'e;
 
 impl<'a> Columns<'a> {
-    pub(super) fn of(batch: &'a RecordBatch, layout: &'a Layout) -> Result<Self> {
+    pub(super) fn of(
+        batch: &'a RecordBatch,
+        layout: &'a Layout,
+        seconds: Option<ArrayRef>,
+        clock: Option<&'a Clock>,
+    ) -> Result<Self> {
         let other = || Error::Layout {
             found: "a batch of other columns".to_owned(),
             expected: "the columns that were asked for",
@@ -57,6 +68,8 @@ impl<'a> Columns<'a> {
         Ok(Columns {
             time: at(layout.time)?.1,
             layout,
+            seconds,
+            clock,
             series,
             labels: all(&layout.labels)?,
             values: all(&layout.values)?,
@@ -126,7 +139,10 @@ impl<'a> Columns<'a> {
     fn time_ns(&self, at: usize) -> std::result::Result<i64, String> {
         let time = time_of(self.time, at).ok_or("expected a time, found null")?;
         let unit_ns = self.layout.time_unit_ns;
-        let time_ns = time.checked_mul(unit_ns);
+        let is_whole = |time_ns: &i64| {
+            self.seconds.as_ref().is_none_or(|seconds| int96::is_whole(seconds, at, *time_ns))
+        };
+        let time_ns = time.checked_mul(unit_ns).filter(is_whole);
         let time_ns = time_ns.ok_or("expected a time from 1677 to 2262, found one outside")?;
         if self.layout.unit_is_taken && !PLAUSIBLE_NS.contains(&time_ns) {
             let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
@@ -139,7 +155,13 @@ impl<'a> Columns<'a> {
                  unit, found {time} (--precision {unit})"
             ));
         }
-        Ok(time_ns)
+        match self.clock {
+            Some(Clock(moment)) => moment(time_ns).map_err(|reason| {
+                let shown = baro_show::rfc3339(time_ns);
+                format!("expected {reason}, found {}", shown.trim_end_matches('Z'))
+            }),
+            None => Ok(time_ns),
+        }
     }
 }
 
