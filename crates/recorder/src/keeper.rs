@@ -24,7 +24,7 @@ pub(crate) use guard::{Findings, Guard};
 use mending::Mending;
 pub use pinning::{Moment, PinRequest};
 pub(crate) use requests::{ANSWER, MODE as REQUEST_MODE, REQUEST, Requests, request_name};
-pub(crate) use thread::{KeeperCommand, KeeperThread, WriterLink};
+pub(crate) use thread::{BROKEN as KEEPER_BROKEN, KeeperCommand, KeeperThread, WriterLink};
 
 use crate::Result;
 use crate::writer::{Event, Now, PinStart, Retention, Status, Trigger, Trouble};

@@ -1,17 +1,20 @@
 //! A store opened for recording.
 
+#[cfg(test)]
+mod broken;
 mod durable;
 
 use crate::declarations::Declarations;
 use crate::keeper::{
-    Guard, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, Requests, WriterLink,
+    Guard, KEEPER_BROKEN, Keeper, KeeperCommand, KeeperThread, Moment, PinRequest, Requests,
+    WriterLink,
 };
 use crate::opening::choose_direct;
 use crate::ring::{Home, Producer, Ring, RingFolder, RingReader, RingReport};
 use crate::types::KnownTypes;
 use crate::writer::{
-    Command, Engine, FileDevice, Own, Published, Start, Status, Stored, Trigger, WRITE_THREADS,
-    WriterThread,
+    BROKEN, Command, Engine, FileDevice, Own, Published, Start, Status, Stored, Trigger, Trouble,
+    WRITE_THREADS, WriterThread,
 };
 use crate::{Error, Opening, Options, Result};
 use baro_log::{Catalog, Declared, Held, Recovery, Role, StoreLock, open_folder, recover};
@@ -490,6 +493,13 @@ impl Recorder {
         }
         let gone = self.gone();
         let Published { status, rings, .. } = published;
+        let mut damage = self.keeper.kept().findings.said;
+        if matches!(&status.trouble, Trouble::Device { error } if error == BROKEN) {
+            damage.push(BROKEN.to_owned());
+        }
+        if self.keeper.has_broken() {
+            damage.push(KEEPER_BROKEN.to_owned());
+        }
         Closed {
             left,
             left_before,
@@ -498,7 +508,7 @@ impl Recorder {
             status: Status { growth: self.keeper.growth(), rings, ..status },
             lost_durable: gone.records,
             lost_durable_samples: gone.samples,
-            damage: self.keeper.kept().findings.said,
+            damage,
         }
     }
 

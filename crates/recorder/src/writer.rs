@@ -20,5 +20,5 @@ pub(crate) use engine::Stored;
 pub use engine::{Engine, Event, Now, PinRefusal, PinStart, Start};
 pub use retention::Retention;
 pub use status::{Status, Trouble};
-pub(crate) use thread::{Command, Published, Scheduling, WriterThread, now};
+pub(crate) use thread::{BROKEN, Command, Published, Scheduling, WriterThread, now};
 pub use watch::Trigger;

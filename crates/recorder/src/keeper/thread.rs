@@ -79,7 +79,14 @@ pub(crate) struct KeeperThread {
     thread: Option<JoinHandle<(Guard, Holds)>>,
     commands: Sender<KeeperCommand>,
     kept: Arc<Mutex<Kept>>,
+    /// It ended by a mistake of the program.
+    broken: bool,
 }
+
+/// What is said of that.
+pub(crate) const BROKEN: &str = "the keeper's thread has ended by a mistake of the program (its message is above): \
+                      since then pins were not granted, the log did not grow, and nobody looked whether the \
+                      store is still there";
 
 impl KeeperThread {
     pub(crate) fn start<S: Storage>(
@@ -96,7 +103,7 @@ impl KeeperThread {
             .stack_size(256 << 10)
             .spawn(move || run(keeper, beside, &queue, link, &shared))
             .map_err(|e| baro_sys::Error::new("start thread", "", e))?;
-        Ok(KeeperThread { thread: Some(thread), commands, kept })
+        Ok(KeeperThread { thread: Some(thread), commands, kept, broken: false })
     }
 
     pub(crate) fn send(&self, command: KeeperCommand) -> Result<()> {
@@ -121,10 +128,17 @@ impl KeeperThread {
         }
     }
 
+    /// Whether it has ended before it was told to; known once it was.
+    pub(crate) fn has_broken(&self) -> bool {
+        self.broken
+    }
+
     /// Ends the thread when the writer has ended. What is returned looks at the store once more.
     pub(crate) fn end(&mut self) -> Option<LastLook> {
         let _ = self.commands.send(KeeperCommand::End);
-        let (guard, holds) = self.thread.take()?.join().ok()?;
+        let ended = self.thread.take()?.join();
+        self.broken = ended.is_err();
+        let (guard, holds) = ended.ok()?;
         Some(LastLook { guard, holds, kept: Arc::clone(&self.kept) })
     }
 }

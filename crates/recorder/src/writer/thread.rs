@@ -9,6 +9,7 @@ use crate::ring::{RingReader, RingReport};
 use baro_log::Held;
 use baro_sys::queue::{Receiver, RecvTimeoutError, Sender};
 use baro_sys::{clock, schedule};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -40,6 +41,9 @@ pub(crate) enum Command {
     Tell(Tell),
     /// Make durable what has been pushed, until this time (monotonic); says how much is not.
     Flush(u64, Sender<u64>),
+    /// Fails as a mistake of the program would.
+    #[cfg(test)]
+    Break,
     /// Flush and end.
     Close,
 }
@@ -127,8 +131,45 @@ impl WriterThread {
     }
 }
 
+/// What is said where the thread ended by a mistake of its own: the sources must not go on as if all was well.
+pub(crate) const BROKEN: &str = "the writer's thread has ended by a mistake of the program (its message is above): nothing \
+                      more becomes durable; what is in the rings is there for the next recorder";
+
 fn run(
     mut engine: Engine,
+    device: FileDevice,
+    commands: &Receiver<Command>,
+    shared: &Mutex<Published>,
+    keeper: &Sender<KeeperCommand>,
+) {
+    // Programs for boards end by a panic; others would lose what their sources push from then on.
+    let work = || drive(&mut engine, device, commands, shared, keeper);
+    let broken = catch_unwind(AssertUnwindSafe(work)).is_err();
+    let last = || {
+        if broken {
+            engine.stop(BROKEN);
+            engine.say_stopped();
+            publish(&engine, shared);
+            // Sources push until they are told to stop: what is left in the rings is known after that.
+            while let Ok(command) = commands.recv() {
+                match command {
+                    Command::AddRing(ring) => engine.add_ring(*ring),
+                    Command::Close => break,
+                    // Who asks is told that nobody answers.
+                    _ => {}
+                }
+            }
+        }
+        finish(&mut engine, shared);
+    };
+    if catch_unwind(AssertUnwindSafe(last)).is_err() {
+        // What was published last stands.
+        shared.lock().unwrap_or_else(PoisonError::into_inner).status.stopped = true;
+    }
+}
+
+fn drive(
+    engine: &mut Engine,
     mut device: FileDevice,
     commands: &Receiver<Command>,
     shared: &Mutex<Published>,
@@ -156,7 +197,9 @@ fn run(
                     let _ = reply.send(engine.hold(id, moment_ns, before_ns, after_ns));
                 }
                 Command::Tell(what) => engine.tell(what),
-                Command::Flush(until_ns, reply) => flushes.ask(&mut engine, until_ns, reply),
+                Command::Flush(until_ns, reply) => flushes.ask(engine, until_ns, reply),
+                #[cfg(test)]
+                Command::Break => panic!("on purpose"),
                 Command::Close => {
                     engine.close();
                     closing_since = Some(clock::monotonic_ns());
@@ -165,8 +208,8 @@ fn run(
             command = commands.try_recv();
         }
         let wake_ns = engine.step(now(), &mut device);
-        publish(&engine, shared);
-        let wake_ns = flushes.answer(&mut engine).min(wake_ns);
+        publish(engine, shared);
+        let wake_ns = flushes.answer(engine).min(wake_ns);
         for event in engine.take_events() {
             let _ = keeper.send(KeeperCommand::Event(event));
         }
@@ -194,7 +237,6 @@ fn run(
             Err(RecvTimeoutError::Disconnected) => break,
         };
     }
-    finish(&mut engine, shared);
 }
 
 fn publish(engine: &Engine, shared: &Mutex<Published>) {

@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// Nothing more is written: the store is gone, or another process writes it.
-    pub(super) fn stop(&mut self, why: &str) {
+    pub(in crate::writer) fn stop(&mut self, why: &str) {
         self.stopped.get_or_insert_with(|| why.to_owned());
         self.status.stopped = true;
     }
@@ -91,7 +91,7 @@ impl Engine {
     }
 
     /// As long as it is stopped that is the trouble, whatever else failed.
-    pub(super) fn say_stopped(&mut self) {
+    pub(in crate::writer) fn say_stopped(&mut self) {
         if let Some(why) = &self.stopped
             && !matches!(&self.status.trouble, Trouble::Device { error } if error == why)
         {
