@@ -114,3 +114,42 @@ fn a_trace_is_private() {
     under("0", "", &["explain", &trace, "--html", &page]);
     assert_eq!(mode(Path::new(&page)), 0o600);
 }
+
+/// A local user may call a store what he likes, and root's verbs meet it.
+#[test]
+fn a_path_that_is_no_text_is_shown_by_every_verb() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new("no-text");
+    let store = folder.0.join(std::ffi::OsStr::from_bytes(b"s\xff\x1b[2J"));
+    let file = store.with_extension("csv");
+    let baro = |words: &[&str], paths: &[&std::path::Path], input: &[u8]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_baro"));
+        let (verb, rest) = words.split_first().unwrap();
+        command.arg(verb).args(paths).args(rest);
+        command.stdin(std::process::Stdio::piped());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input);
+        let done = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(0), "{words:?}: {said}");
+        assert!(!said.contains('\x1b'), "{words:?}: {said:?}");
+        if words.contains(&"json") {
+            let lines = String::from_utf8(done.stdout).unwrap();
+            assert!(lines.contains("s\u{fffd}") || *verb == "list", "{words:?}: {lines}");
+        }
+    };
+    baro(&["init", "--size", "2M", "--format", "json"], &[&store], b"");
+    let record = ["record", "--ring", "256K", "--stdin", "csv", "--format", "json"];
+    baro(&record, &[&store], b"1,a,1\n");
+    for verb in ["info", "list"] {
+        baro(&[verb, "--format", "json"], &[&store], b"");
+    }
+    for verb in ["verify", "settle", "du"] {
+        baro(&[verb], &[&store], b"");
+    }
+    baro(&["export", "--format", "json"], &[&store, &file], b"");
+    baro(&["export", "--format", "json"], &[&store, &store.with_extension("parquet")], b"");
+    baro(&["init", "--when-full", "recycle", "--format", "json"], &[&store], b"");
+    baro(&["rings"], &[], b"");
+}

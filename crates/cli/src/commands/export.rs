@@ -212,7 +212,7 @@ fn print(
 ) -> Result<()> {
     if arguments.format == Format::Json {
         return print_json(&json!({
-            "path": arguments.file,
+            "path": arguments.file.to_string_lossy(),
             "file_bytes": bytes,
             "rows": exported.rows,
             "frames_left_out": exported.frames_left_out,

@@ -201,7 +201,7 @@ fn print_ring(ring: &FoundRing, store: &Path) {
 
 fn ring_json(ring: &FoundRing, store: &Path) -> serde_json::Value {
     json!({
-        "path": ring.path,
+        "path": ring.path.to_string_lossy(),
         "of_this_store": ring.is_of(store),
         "to_attach": ring.to_attach,
         "has_producer": ring.has_producer,
@@ -314,7 +314,7 @@ fn as_json(
     let damage: Vec<String> = store.damage().iter().map(ToString::to_string).collect();
     let rings = &around.rings.rings;
     let mut document = json!({
-        "path": arguments.store,
+        "path": arguments.store.to_string_lossy(),
         "store": identity.store.to_string(),
         "created_ns": identity.created_ns,
         "log_bytes": log_bytes,

@@ -89,7 +89,7 @@ fn switch(path: &Path, full: Full, format: Format) -> Result<Outcome> {
     match format {
         Format::Text => out!("{}: store {}, {says}", path.display(), identity.store),
         Format::Json => print_json(&json!({
-            "path": path,
+            "path": path.to_string_lossy(),
             "store": identity.store.to_string(),
             "when_full": name,
         }))?,
@@ -132,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             }
         }
         Format::Json => print_json(&json!({
-            "path": arguments.store,
+            "path": arguments.store.to_string_lossy(),
             "store": identity.store.to_string(),
             "segments": identity.segments,
             "segment_bytes": identity.segment_bytes,

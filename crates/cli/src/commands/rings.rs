@@ -196,10 +196,10 @@ fn print(ring: &FoundRing, state: State, done: &str) {
 
 fn as_json(ring: &FoundRing, state: State, done: &str) -> Value {
     json!({
-        "path": ring.path,
+        "path": ring.path.to_string_lossy(),
         "state": state.name(),
         "store": ring.store.to_string(),
-        "store_path": ring.store_path,
+        "store_path": ring.store_path.to_string_lossy(),
         "to_attach": ring.to_attach,
         "has_producer": ring.has_producer,
         "has_writer": ring.has_writer,

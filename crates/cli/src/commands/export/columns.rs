@@ -123,7 +123,7 @@ fn print(store: &Store, arguments: &Arguments, written: &Written, frames: usize)
     let path: &PathBuf = &arguments.file;
     if arguments.format == Format::Json {
         return print_json(&json!({
-            "path": path,
+            "path": path.to_string_lossy(),
             "files": files,
             "file_bytes": bytes,
             "rows": notes.rows,

@@ -119,7 +119,7 @@ impl Written {
                 Ok(())
             }
             Format::Json => super::super::print_json(&json!({
-                "files": self.files,
+                "files": self.files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
                 "bytes": self.bytes,
                 "writes": self.writes,
                 "longest_write_ns": self.longest_ns,

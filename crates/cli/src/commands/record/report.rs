@@ -360,7 +360,7 @@ fn as_json(
         recording.closed.status.rings.iter().map(pick).sum()
     };
     let mut report = json!({
-        "path": opening.path,
+        "path": opening.path.to_string_lossy(),
         "file_system": opening.file_system,
         "file_system_for_itself": recording.alone,
         "direct": opening.direct,
