@@ -245,3 +245,32 @@ fn times_without_a_zone_in_a_parquet_file_are_those_of_the_zone_that_is_said() {
     let expected = row(0, hour_ms) + &row(2, 2 * hour_ms);
     assert_eq!(rows(&store), expected);
 }
+
+/// Texts in a Parquet file are times as in any other text.
+#[test]
+fn times_that_are_texts_in_a_parquet_file_are_those_of_any_text() {
+    use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+    let folder = Folder::new("history-parquet-text");
+    let (store, path) = (folder.path("store"), folder.path("a.parquet"));
+    text(&run(&["init", &store, "--size", "32M"]), 0);
+    let times =
+        ["2026-01-15 08:00:00", "2026-01-15T08:00:01Z", "2026-01-15 08:00:00.1234567891", "17"];
+    let times: ArrayRef = std::sync::Arc::new(StringArray::from(times.to_vec()));
+    let values: ArrayRef = std::sync::Arc::new(Float64Array::from(vec![1.0, 2.0, 3.0, 4.0]));
+    let batch = RecordBatch::try_from_iter([("@timestamp", times), ("temp", values)]).unwrap();
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let output = run(&["import", &store, &path]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("row 1: expected a time with Z or an offset"), "{said}");
+    assert!(said.contains("row 3: expected at most nine digits"), "{said}");
+    assert_eq!(rows(&store), "17,temp,4\n1768464001000000000,temp,2\n");
+    let output = run(&["import", &store, &path, "--zone", "+01:00"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    // Of the others one row counts.
+    let expected = "17,temp,4\n1768460400000000000,temp,1\n1768464001000000000,temp,2\n";
+    assert_eq!(rows(&store), expected);
+}

@@ -8,7 +8,8 @@
 mod read;
 
 pub use read::{
-    Choice, Clock, Imported, Joint, Moment, Refusal, Role, TimeUnit, Value, import, is_panic_caught,
+    Choice, Clock, Imported, Joint, Moment, Reading, Refusal, Role, Texts, TimeUnit, Value, import,
+    is_panic_caught,
 };
 
 use crate::Result;

@@ -5,7 +5,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
     TimestampMillisecondArray, TimestampNanosecondArray,
 };
-use baro_export::parquet::{Choice, Clock, Imported, Joint, Role, TimeUnit, Value, import};
+use baro_export::parquet::{Choice, Clock, Imported, Joint, Role, Texts, TimeUnit, Value, import};
 use parquet::arrow::ArrowWriter;
 use std::io::{Seek, Write};
 use std::ops::ControlFlow;
@@ -82,7 +82,7 @@ fn integers(values: &[i64]) -> ArrayRef {
 
 fn said(columns: &[(&str, Role)]) -> Choice {
     let columns = columns.iter().map(|(name, role)| ((*name).to_owned(), *role)).collect();
-    Choice { unit: Some(TimeUnit::Nanoseconds), columns, clock: None }
+    Choice { unit: Some(TimeUnit::Nanoseconds), columns, ..Choice::default() }
 }
 
 /// A clock that is an hour ahead, and shows no negative times.
@@ -542,4 +542,20 @@ fn times_of_days_and_nanoseconds_are_utc_or_those_of_a_clock() {
     let found = lines(&bytes, an_hour_ahead()).unwrap();
     assert_eq!(found[0], "-3599999999993 a 1.5");
     assert!(found[2].starts_with("row 3: expected a time of this clock"), "{}", found[2]);
+}
+
+#[test]
+fn times_that_are_texts_are_read_as_the_caller_says_or_refused() {
+    let bytes = file(vec![
+        ("time", texts(&[Some("7"), Some("soon"), None])),
+        ("a", floats(&[1.5, 2.5, 3.5])),
+    ]);
+    let error = lines(&bytes, Choice::default()).unwrap_err();
+    assert!(error.contains("column time: expected times as timestamps"), "{error}");
+    let read = |text: &str| text.parse().map_err(|_| "a number".to_owned());
+    // They have their zone themselves, or their reader knows it.
+    let choice = Choice { texts: Some(Texts(Arc::new(read))), ..an_hour_ahead() };
+    let refused =
+        ["row 2: expected a number, found \"soon\"", "row 3: expected a time, found null"];
+    assert_eq!(lines(&bytes, choice).unwrap(), ["7 a 1.5", refused[0], refused[1]]);
 }

@@ -3,7 +3,7 @@
 //! texts, in `fuzz/corpus/parquet/`.
 
 use crate::Target;
-use baro_export::parquet::{Choice, Clock, Imported, TimeUnit, import};
+use baro_export::parquet::{Choice, Clock, Imported, Texts, TimeUnit, import};
 use baro_sys::files;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -32,8 +32,14 @@ fn parquet(bytes: &[u8]) {
         0 => Err("a time".to_owned()),
         _ => Ok(shown_ns),
     };
-    let (unit, clock) = (Some(TimeUnit::Nanoseconds), Some(Clock(Arc::new(moment))));
-    let _ = import(file, Choice { unit, clock, ..Choice::default() }, |item| {
+    let reading = |text: &str| text.parse().map_err(|_| "a time".to_owned());
+    let choice = Choice {
+        unit: Some(TimeUnit::Nanoseconds),
+        clock: Some(Clock(Arc::new(moment))),
+        texts: Some(Texts(Arc::new(reading))),
+        columns: Vec::new(),
+    };
+    let _ = import(file, choice, |item| {
         rows += 1;
         if let Imported::Sample { series, .. } = item {
             assert!(!series.is_empty(), "a sample of no series");

@@ -18,7 +18,7 @@ use crate::failure::{Mistake, Outcome, Result};
 use baro_export::parquet::{self, Choice, Imported};
 use baro_ingest::{Intake, Joint, Manner, Room, Row, Target, Types, Value, Waiting};
 use baro_recorder::Recorder;
-use baro_sources::csv::{self, CsvError, CsvParser};
+use baro_sources::csv::{self, CsvError, CsvParser, CsvProblem};
 use baro_sources::influx::{InfluxParser, InfluxSample};
 use baro_sources::json::{JsonParser, JsonSample};
 use baro_sources::prometheus::{self, PrometheusParser};
@@ -257,12 +257,16 @@ fn one(
                 let Some(error) = &unknown else { return Ok(csv.held().first()) };
                 reading.refused_whole(error.line);
                 let file = reading.file();
-                Err(format!(
-                    "{file}: {error}; nothing of this file is taken: its first line must be a row of \
-                     time,series,value, or the names of its columns, one of them that of the time \
-                     (--columns NAME=time says which; =time if that has no name)"
-                )
-                .into())
+                let expected = match error.problem {
+                    // What is expected of names of columns is said there.
+                    CsvProblem::Header { .. } => "",
+                    _ => {
+                        ": its first line must be a row of time,series,value, or the names of its columns, \
+                         one of them that of the time (--columns NAME=time says which; =time if that has \
+                         no name)"
+                    }
+                };
+                Err(format!("{file}: {error}; nothing of this file is taken{expected}").into())
             })
         }
         Input::Json => {

@@ -99,18 +99,22 @@ impl TextArguments {
     /// # Errors
     /// A column is said to be what columns of text are not.
     pub(crate) fn form(&self) -> Result<TextForm> {
-        let times = match self.precision {
-            Some(precision) => Times::default().of_unit(precision.unit().ns()),
-            None => Times::checked(),
-        };
         Ok(TextForm {
-            times: self.zone.map_or(times, |zone| times.in_zone(zone)),
+            times: self.times(),
             decimal_comma: self.decimal_comma,
             columns: self.roles("CSV", |role| role.text)?,
         })
     }
 
-    /// What is said of the columns of a Parquet file.
+    fn times(&self) -> Times {
+        let times = match self.precision {
+            Some(precision) => Times::default().of_unit(precision.unit().ns()),
+            None => Times::checked(),
+        };
+        self.zone.map_or(times, |zone| times.in_zone(zone))
+    }
+
+    /// What is said of a Parquet file, and how texts in it are times.
     ///
     /// # Errors
     /// A column is said to be what columns of Parquet are not.
@@ -120,7 +124,11 @@ impl TextArguments {
             let moment = move |ns| zone.moment_ns(ns).map_err(|fault| fault.to_string());
             parquet::Clock(Arc::new(moment))
         });
-        Ok(parquet::Choice { unit, columns: self.roles("Parquet", |role| role.parquet)?, clock })
+        let times = self.times();
+        let read = move |text: &str| times.read(text).map_err(|fault| fault.to_string());
+        let texts = Some(parquet::Texts(Arc::new(read)));
+        let columns = self.roles("Parquet", |role| role.parquet)?;
+        Ok(parquet::Choice { unit, columns, clock, texts })
     }
 
     fn roles<R>(&self, form: &str, of: fn(&ColumnRole) -> Option<R>) -> Result<Vec<(String, R)>> {

@@ -30,7 +30,7 @@ use crate::units::{self, UNITS_KEY};
 use crate::{Error, Result};
 pub use caught::is_panic_caught;
 use caught::{caught, uncaught};
-pub use choice::{Choice, Clock, Moment, Role, TimeUnit};
+pub use choice::{Choice, Clock, Moment, Reading, Role, Texts, TimeUnit};
 use chunk::Groups;
 use footer::Footer;
 use layout::Layout;
@@ -151,7 +151,6 @@ fn read(
     }
     let schema = metadata.metadata().file_metadata().schema_descr_ptr();
     let layout = Layout::of(metadata.schema(), &schema, choice)?;
-    let clock = choice.clock.as_ref().filter(|_| layout.is_of_clock);
     let is_wanted = |leaf: &usize| layout.fields.contains(&schema.get_column_root_idx(*leaf));
     let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_wanted).collect();
     for leaf in &leaves {
@@ -195,7 +194,7 @@ fn read(
     {
         let batch = batch?;
         let seconds = seconds.as_mut().map(|of| of.next(batch.num_rows())).transpose()?;
-        let columns = Columns::of(&batch, &layout, seconds, clock)?;
+        let columns = Columns::of(&batch, &layout, seconds, choice)?;
         for at in 0..batch.num_rows() {
             let row = rows + at as u64 + 1;
             if columns.row(at, row, &mut state, each).is_break() {

@@ -88,6 +88,19 @@ impl fmt::Debug for Clock {
     }
 }
 
+/// The time that a text says, or why it says none.
+pub type Reading = dyn Fn(&str) -> std::result::Result<i64, String> + Send + Sync;
+
+/// How texts are times.
+#[derive(Clone)]
+pub struct Texts(pub Arc<Reading>);
+
+impl fmt::Debug for Texts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Texts")
+    }
+}
+
 /// What the caller says of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
@@ -99,6 +112,8 @@ pub struct Choice {
     /// Of times that have no zone: timestamps that are not adjusted to UTC, and dates. Without it they are
     /// refused, but for those of INT96: the format says nothing of them, and most writers mean UTC.
     pub clock: Option<Clock>,
+    /// Of times that are texts, which are refused without it. It knows their zone too.
+    pub texts: Option<Texts>,
 }
 
 impl From<TimeUnit> for Choice {

@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// How much of a name an error quotes.
-const SHOWN_CHARS_MAX: usize = 60;
+pub(super) const SHOWN_CHARS_MAX: usize = 60;
 
 const TIMES: [&str; 6] = ["time", "timestamp", "@timestamp", "ts", "datetime", "date"];
 const NAMES: [&str; 5] = ["series", "name", "metric", "measurement", "__name__"];
@@ -162,7 +162,9 @@ impl Layout {
             return Err(Error::Layout { found, expected });
         };
         let (time_unit_ns, is_integer) = unit_of(field, choice)?;
-        let has_zone = is_integer || matches!(field.data_type(), DataType::Timestamp(_, Some(_)));
+        let is_text = cells::is_text(field.data_type());
+        let has_zone =
+            is_integer || is_text || matches!(field.data_type(), DataType::Timestamp(_, Some(_)));
         if !has_zone && choice.clock.is_none() && int96::leaf_of(stored, time).is_none() {
             let column = shown(field.name());
             let found = match field.data_type() {
@@ -376,6 +378,7 @@ fn unit_of(field: &Field, choice: &Choice) -> Result<(i64, bool)> {
         DataType::Timestamp(ArrowUnit::Millisecond, _) => (1_000_000, false),
         DataType::Timestamp(ArrowUnit::Second, _) => (1_000_000_000, false),
         DataType::Date32 => (86_400_000_000_000, false),
+        kind if cells::is_text(kind) && choice.texts.is_some() => (1, false),
         kind if kind.is_integer() && *kind != DataType::UInt64 => {
             (choice.unit.unwrap_or_default().ns(), true)
         }

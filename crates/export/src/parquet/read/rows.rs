@@ -1,10 +1,10 @@
 //! Rows of a batch as samples.
 
 use super::cells::{label_of, time_of, value_of};
-use super::choice::Clock;
+use super::choice::{Choice, Clock, Texts};
 use super::compose::Composer;
 use super::int96;
-use super::layout::Layout;
+use super::layout::{Layout, SHOWN_CHARS_MAX};
 use super::{Imported, Joint, Refusal, Value};
 use crate::{Error, Result};
 use arrow_array::{Array, ArrayRef, RecordBatch, StringViewArray, cast::AsArray};
@@ -31,6 +31,8 @@ pub(super) struct Columns<'a> {
     seconds: Option<ArrayRef>,
     /// Of which the times are.
     clock: Option<&'a Clock>,
+    /// Which read them, if they are texts.
+    texts: Option<(&'a StringViewArray, &'a Texts)>,
     /// Long: the names of the rows.
     series: Option<&'a StringViewArray>,
     labels: Vec<(&'a str, &'a ArrayRef)>,
@@ -45,7 +47,7 @@ impl<'a> Columns<'a> {
         batch: &'a RecordBatch,
         layout: &'a Layout,
         seconds: Option<ArrayRef>,
-        clock: Option<&'a Clock>,
+        choice: &'a Choice,
     ) -> Result<Self> {
         let other = || Error::Layout {
             found: "a batch of other columns".to_owned(),
@@ -65,11 +67,13 @@ impl<'a> Columns<'a> {
         };
         let own = layout.own_series.iter();
         let own_series = own.map(|(field, suffix)| Ok((suffix.as_str(), at(*field)?.1)));
+        let time = at(layout.time)?.1;
         Ok(Columns {
-            time: at(layout.time)?.1,
+            time,
             layout,
             seconds,
-            clock,
+            clock: choice.clock.as_ref().filter(|_| layout.is_of_clock),
+            texts: time.as_string_view_opt().zip(choice.texts.as_ref()),
             series,
             labels: all(&layout.labels)?,
             values: all(&layout.values)?,
@@ -137,6 +141,12 @@ impl<'a> Columns<'a> {
     }
 
     fn time_ns(&self, at: usize) -> std::result::Result<i64, String> {
+        if let Some((texts, Texts(reading))) = self.texts.filter(|(texts, _)| !texts.is_null(at)) {
+            let text = texts.value(at);
+            let shown = || text.chars().take(SHOWN_CHARS_MAX).collect::<String>();
+            return reading(text)
+                .map_err(|reason| format!("expected {reason}, found {:?}", shown()));
+        }
         let time = time_of(self.time, at).ok_or("expected a time, found null")?;
         let unit_ns = self.layout.time_unit_ns;
         let is_whole = |time_ns: &i64| {
