@@ -35,6 +35,7 @@ fn lines(bytes: &[u8], choice: Choice) -> Result<Vec<String>, String> {
             }
             Imported::Refused(refusal) => format!("row {}: {}", refusal.row, refusal.reason),
             Imported::Unit { series, unit } => format!("unit of {series}: {unit}"),
+            Imported::TakenAsUtc { column } => format!("{column} is taken as UTC"),
         });
         ControlFlow::Continue(())
     });
@@ -408,29 +409,23 @@ fn where_a_name_is_put_together_is_said_with_it() {
 
 /// Which zone they are of says nothing in the file: not a timestamp that is not adjusted to UTC, nor a date.
 #[test]
-fn times_of_a_clock_need_their_zone() {
+fn times_of_a_clock_are_those_of_its_zone_or_utc_and_that_is_told() {
     let day_ns = 86_400_000_000_000_i64;
     let dates: ArrayRef = Arc::new(Date32Array::from(vec![1, 20_454]));
-    for (name, column, found) in [
-        ("time", shown_ms(&[86_400_000, 20_454 * 86_400_000]), "timestamps without one"),
-        (
-            "__index_level_0__",
-            shown_ms(&[86_400_000, 20_454 * 86_400_000]),
-            "timestamps without one",
-        ),
-        ("date", dates, "dates, which have none"),
+    for (name, column) in [
+        ("time", shown_ms(&[86_400_000, 20_454 * 86_400_000])),
+        ("__index_level_0__", shown_ms(&[86_400_000, 20_454 * 86_400_000])),
+        ("date", dates),
     ] {
         let bytes = file(vec![(name, column), ("a", floats(&[1.5, 2.5]))]);
-        let error = lines(&bytes, Choice::default()).unwrap_err();
-        assert!(error.starts_with(&format!("Parquet: column {name}: expected times with a zone")));
-        assert!(error.contains("--zone UTC, or a place such as --zone Europe/Berlin"), "{error}");
-        assert!(error.ends_with(&format!("found {found}")), "{error}");
         let rows = |ahead_ns: i64| {
             [(day_ns, 1.5), (20_454 * day_ns, 2.5)]
                 .map(|(shown_ns, value)| format!("{} a {value:?}", shown_ns - ahead_ns))
         };
         let utc = Choice { clock: Some(Clock::utc()), ..Choice::default() };
         assert_eq!(lines(&bytes, utc).unwrap(), rows(0));
+        let told = [format!("{name} is taken as UTC")].into_iter().chain(rows(0));
+        assert_eq!(lines(&bytes, Choice::default()).unwrap(), told.collect::<Vec<_>>());
         assert_eq!(lines(&bytes, an_hour_ahead()).unwrap(), rows(3_600_000_000_000));
     }
     // A time that the clock did not show costs its row; times with a zone are none of a clock.

@@ -411,6 +411,15 @@ fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
                 reading.unit(series, unit);
                 return ControlFlow::Continue(());
             }
+            Imported::TakenAsUtc { column } => {
+                let column: String = column.chars().take(60).collect();
+                say!(
+                    "{}: note: times in the column {column:?} have no zone and are taken as UTC; \
+                     --zone says another",
+                    path.display()
+                );
+                return ControlFlow::Continue(());
+            }
         };
         // A row that has begun is taken whole: whoever goes on begins with the next.
         if row != begun && reading.stopped() {
@@ -436,7 +445,7 @@ fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
                     written: None,
                 });
             }
-            Imported::Unit { .. } => {}
+            Imported::Unit { .. } | Imported::TakenAsUtc { .. } => {}
             Imported::Refused(refusal) => {
                 reading.not_understood(1, &format_args!("row {}: {}", refusal.row, refusal.reason));
             }

@@ -102,6 +102,11 @@ pub enum Imported<'a> {
     },
     /// No sample.
     Refused(Refusal),
+    /// The times of this column have no zone, and nobody has said one; before the first row.
+    TakenAsUtc {
+        /// Its name.
+        column: &'a str,
+    },
     /// The file says that a series has this unit; before the first row.
     Unit {
         /// Name of the series.
@@ -177,6 +182,11 @@ fn read(
     let views = layout.views(metadata.schema());
     let mask = ProjectionMask::leaves(&schema, leaves);
     let levels = parquet_to_arrow_field_levels(&schema, mask, Some(views.fields()))?;
+    if let Some(field) = layout.taken_as_utc.and_then(|at| metadata.schema().fields().get(at))
+        && each(Imported::TakenAsUtc { column: field.name() }).is_break()
+    {
+        return Ok(0);
+    }
     let told = metadata.metadata().file_metadata().key_value_metadata().into_iter().flatten();
     let told = told.filter(|told| told.key == UNITS_KEY).filter_map(|told| told.value.as_deref());
     for (series, unit) in told.take(1).flat_map(units::read) {

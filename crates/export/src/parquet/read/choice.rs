@@ -110,7 +110,8 @@ pub struct Choice {
     /// What columns are for, by their names.
     pub columns: Vec<(String, Role)>,
     /// Of times that have no zone: timestamps that are not adjusted to UTC, and dates. Without it they are
-    /// refused, but for those of INT96: the format says nothing of them, and most writers mean UTC.
+    /// taken as UTC, which is told ([`Imported::TakenAsUtc`](super::Imported)), but for those of INT96: the
+    /// format says nothing of them, and most writers mean UTC.
     pub clock: Option<Clock>,
     /// Of times that are texts, which are refused without it. It knows their zone too.
     pub texts: Option<Texts>,

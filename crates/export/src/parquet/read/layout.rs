@@ -50,6 +50,8 @@ pub(super) struct Layout {
     pub(super) unit_is_taken: bool,
     /// Whether times are those of the clock that the choice has.
     pub(super) is_of_clock: bool,
+    /// Times of this column have no zone, and nobody has said one.
+    pub(super) taken_as_utc: Option<usize>,
     pub(super) series: Option<usize>,
     /// By rising name.
     pub(super) labels: Vec<usize>,
@@ -165,22 +167,15 @@ impl Layout {
         let is_text = cells::is_text(field.data_type());
         let has_zone =
             is_integer || is_text || matches!(field.data_type(), DataType::Timestamp(_, Some(_)));
-        if !has_zone && choice.clock.is_none() && int96::leaf_of(stored, time).is_none() {
-            let column = shown(field.name());
-            let found = match field.data_type() {
-                DataType::Date32 => "dates, which have none",
-                _ => "timestamps without one",
-            };
-            let expected = "times with a zone (adjusted to UTC), or the zone of their clock: --zone UTC, or \
-                            a place such as --zone Europe/Berlin";
-            return Err(Error::Column { column, expected: expected.to_owned(), found });
-        }
+        let is_int96 = int96::leaf_of(stored, time).is_some();
+        let taken_as_utc = (!has_zone && !is_int96 && choice.clock.is_none()).then_some(time);
         let mut layout = Layout {
             fields: BTreeSet::from([time]),
             time,
             time_unit_ns,
             unit_is_taken: is_integer && choice.unit.is_none(),
             is_of_clock: !has_zone && choice.clock.is_some(),
+            taken_as_utc,
             series: None,
             labels: Vec::new(),
             values: Vec::new(),
