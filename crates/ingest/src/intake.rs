@@ -16,6 +16,7 @@
 mod batches;
 mod declaring;
 mod shared;
+mod times;
 
 use crate::error::Result;
 use crate::fed::Fed;
@@ -31,7 +32,6 @@ use baro_log::Declared;
 use baro_ondisk::limits::NAME_BYTES_MAX;
 use baro_ondisk::{Type, has_bare_labels};
 use baro_sources::Key;
-use baro_sys::clock;
 
 /// Samples of one time that go into one record.
 const ONE_TIME_MAX: usize = 4096;
@@ -42,8 +42,6 @@ const TIMED_MAX: usize = 1024;
 /// Bytes of a name that is looked up at most: longer than any can be that is declared, whatever spaces
 /// and escapes it is written with.
 const NAME_LOOKED_UP_BYTES_MAX: usize = 4 * NAME_BYTES_MAX;
-/// Lines that came together get ahead of their time by no more.
-const AHEAD_NS: i64 = 1_000_000_000;
 /// Samples held back at most: enough that declarations and times come together.
 const HELD_MAX: usize = 65_536;
 /// Bytes of texts held back at most.
@@ -156,7 +154,7 @@ impl<'a> Intake<'a> {
         self.target.ledger().begin(self.inputs);
         self.inputs = self.inputs.saturating_add(1);
         self.in_parts = false;
-        self.point = 0;
+        (self.point, self.came_ns) = (0, None);
         self.part();
     }
 
@@ -187,31 +185,6 @@ impl<'a> Intake<'a> {
     #[must_use]
     pub fn stopped(&self) -> bool {
         self.manner.strict && self.fed.bad > 0
-    }
-
-    /// What comes from now on was read then, and not when its turn is: lines without a time have that, each
-    /// one a nanosecond behind the one before, since of a series and time one sample counts.
-    pub fn came_at(&mut self, time_ns: i64) {
-        self.came_ns = Some(self.behind(time_ns));
-    }
-
-    /// This time, or the next one behind that of the line before.
-    fn behind(&self, time_ns: i64) -> i64 {
-        let behind_ns = self.line.1.saturating_add(1);
-        // A clock that was set back is followed.
-        let ahead_ns = behind_ns.saturating_sub(time_ns);
-        if (0..AHEAD_NS).contains(&ahead_ns) { behind_ns } else { time_ns }
-    }
-
-    /// The time of a sample without one: all of a point, which is a line unless
-    /// [`Intake::point`] says otherwise, have that of its first.
-    pub fn line_time_ns(&mut self, line: u64) -> i64 {
-        if self.line.0 != line {
-            let time_ns = self.came_ns.unwrap_or_else(|| self.behind(clock::realtime_ns()));
-            self.line = (line, time_ns);
-            self.came_ns = self.came_ns.map(|next_ns| next_ns.saturating_add(1));
-        }
-        self.line.1
     }
 
     /// From now on declares at most `new_max` series, whatever the manner said.

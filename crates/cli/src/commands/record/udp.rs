@@ -175,6 +175,9 @@ fn take(
 ) -> Result<()> {
     let now_ns = datagram.arrived_ns.unwrap_or_else(clock::realtime_ns);
     let number = intake.fed.datagrams;
+    if channel.is_none() {
+        intake.begin();
+    }
     // What has no time has this one, or the next behind what came before.
     intake.came_at(now_ns);
     if let Some(channel) = channel {
@@ -182,7 +185,6 @@ fn take(
         return Ok(intake.take_frame(channel, time_ns, bytes)?);
     }
     let mut result = Ok(());
-    intake.begin();
     datagram::read_as(bytes, form, |item| match item {
         Ok(Sample { line, time_ns, series, joint, value, mark }) if result.is_ok() => {
             let time_ns = time_ns.unwrap_or_else(|| intake.line_time_ns(line));
