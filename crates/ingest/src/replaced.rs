@@ -95,7 +95,7 @@ impl Replaced {
 
     /// Where the first of them was.
     pub(crate) fn first(&self) -> Option<Place> {
-        (self.first > 0).then(|| Place {
+        (self.first > 0).then_some(Place {
             input: (self.first >> LINE_BITS) as u32,
             line: self.first & ((1 << LINE_BITS) - 1),
         })
