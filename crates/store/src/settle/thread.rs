@@ -10,9 +10,10 @@
 //! (`tests/settling.rs`).
 
 use super::pace::Pace;
+use super::turns::Turns;
 use super::{Dropped, Extent, SettleOptions, Settled, Settler};
 use crate::{Damage, Error, Result, handover};
-use baro_log::Logged;
+use baro_log::{Holding, Logged};
 use baro_sys::{clock, schedule};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -53,6 +54,11 @@ pub enum SettlingState {
     Another {
         /// That process, if known.
         pid: Option<u32>,
+    },
+    /// It waits for another process, which deletes from the store, or settles it in a moment.
+    Waits {
+        /// Who that is.
+        holding: Holding,
     },
     /// It cannot settle, for this reason, and tries again.
     Stopped {
@@ -109,6 +115,18 @@ struct Shared {
 impl Shared {
     fn logged(&self) -> Option<Logged> {
         *self.logged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Another process has the manifest, or has it no more; a stop is told until something has gone well.
+    fn wait_for(&self, holding: Option<&Holding>) {
+        self.update(|status| match (holding, &status.state) {
+            (_, SettlingState::Stopped { .. }) => {}
+            (Some(holding), _) => {
+                status.state = SettlingState::Waits { holding: holding.clone() };
+            }
+            (None, SettlingState::Waits { .. }) => status.state = SettlingState::Working,
+            (None, _) => {}
+        });
     }
 
     fn update(&self, change: impl FnOnce(&mut SettlingStatus)) {
@@ -330,7 +348,12 @@ impl Work {
         self.pace.set(if behind { 0 } else { self.options.rest });
         if self.settler.is_none() {
             let pace = Arc::clone(&self.pace);
-            self.settler = Some(Settler::open_at(&self.path, self.options, pace)?);
+            let (shared, asked) = (Arc::clone(&self.shared), Arc::clone(&pace));
+            let turns = Turns::new(move |holding| {
+                shared.wait_for(holding);
+                !asked.ended()
+            });
+            self.settler = Some(Settler::open_at(&self.path, self.options, pace, turns)?);
         }
         self.state(SettlingState::Working);
         let Some(settler) = &mut self.settler else { return Ok(every_ns) };
