@@ -5,20 +5,25 @@
 
 use crate::{Error, Result};
 use baro_log::{Holding, ManifestLock};
+use baro_sys::clock;
 use baro_sys::disk::Disk;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A turn takes a few syncs; it is no news before.
-pub(crate) const MOMENT_NS: u64 = 1_000_000_000;
+const MOMENT_NS: u64 = 1_000_000_000;
 
 type Turn = dyn Fn(Option<&Holding>) -> bool + Send + Sync;
 
-/// Who is asked.
-pub(super) struct Turns(Box<Turn>);
+/// Who is asked, and how long all turns were waited for.
+pub(super) struct Turns {
+    turn: Box<Turn>,
+    waited_ns: AtomicU64,
+}
 
 impl Default for Turns {
     fn default() -> Self {
-        Turns(Box::new(|_| true))
+        Turns::new(|_| true)
     }
 }
 
@@ -30,18 +35,24 @@ impl fmt::Debug for Turns {
 
 impl Turns {
     pub(super) fn new(turn: impl Fn(Option<&Holding>) -> bool + Send + Sync + 'static) -> Self {
-        Turns(Box::new(turn))
+        Turns { turn: Box::new(turn), waited_ns: AtomicU64::new(0) }
+    }
+
+    /// Nanoseconds.
+    pub(super) fn waited_ns(&self) -> u64 {
+        self.waited_ns.load(Ordering::Relaxed)
     }
 
     /// The turn, for who does this.
     pub(super) fn take(&self, disk: &Disk, doing: &str) -> Result<ManifestLock> {
-        let mut told = false;
+        let (mut told, since_ns) = (false, clock::monotonic_ns());
         let taken = ManifestLock::take(disk, doing, &mut |holding, waited_ns| {
             told |= waited_ns >= MOMENT_NS;
-            (self.0)(told.then_some(holding))
+            (self.turn)(told.then_some(holding))
         });
+        self.waited_ns.fetch_add(clock::monotonic_ns() - since_ns, Ordering::Relaxed);
         if told {
-            (self.0)(None);
+            (self.turn)(None);
         }
         match taken {
             Err(baro_log::Error::Locked { .. }) => Err(Error::Ended),
