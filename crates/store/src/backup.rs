@@ -24,7 +24,7 @@ use crate::segments::SegmentFile;
 use crate::settle::{RunRetention, write_manifest};
 use crate::{Error, Result, Store};
 use baro_log::{
-    CATALOG, DICTIONARY, IDENTITY, InitLock, MANIFEST, Role, StoreLock, kept_name, pin_name,
+    CATALOG, DICTIONARY, IDENTITY, InitLock, LOCK, MANIFEST, Role, StoreLock, kept_name, pin_name,
     run_name, set_when_full, tell_deletions,
 };
 use baro_ondisk::{Manifest, RunEntry};
@@ -107,7 +107,14 @@ pub fn backup(
         return Err(refused("one of the two folders lies in the other".to_owned()));
     }
     let target = Disk::create(to)?;
-    mark::check(&target, to, store.identity.store)?;
+    if let Err(error) = mark::check(&target, to, store.identity.store) {
+        // What another one has just begun looks like anything else.
+        let first = target.found(IDENTITY).is_err();
+        return match target.lock_holder(LOCK) {
+            Ok(Some(holder)) if first => Err(refused(writes_there(holder.pid))),
+            _ => Err(error),
+        };
+    }
     let _lock = lock_target(&target, to)?;
     mark::prepare(&target, to, store.identity.store)?;
     // Held until the end for versions that lock nothing else.
@@ -127,14 +134,18 @@ enum TargetLock {
     Again(#[expect(dead_code, reason = "held")] StoreLock),
 }
 
+/// Records into it, or makes a copy.
+fn writes_there(pid: Option<u32>) -> String {
+    pid.map_or("another process writes there".to_owned(), |pid| {
+        format!("process {pid} writes there")
+    })
+}
+
 fn lock_target(target: &Disk, to: &Path) -> Result<TargetLock> {
     let refused = |why: String| Error::NotABackup { path: to.to_owned(), why };
-    let by = |pid: Option<u32>| pid.map_or_else(|| "another".to_owned(), |pid| pid.to_string());
     if target.found(IDENTITY).is_err() {
         let lock = InitLock::take(target, to).map_err(|error| match error {
-            baro_log::Error::Making { pid, .. } => {
-                refused(format!("process {} writes there", by(pid)))
-            }
+            baro_log::Error::Making { pid, .. } => refused(writes_there(pid)),
             other => other.into(),
         })?;
         if target.found(IDENTITY).is_err() {
@@ -142,7 +153,8 @@ fn lock_target(target: &Disk, to: &Path) -> Result<TargetLock> {
         }
     }
     let lock = StoreLock::take(target, Role::Recording)?.map_err(|holder| {
-        refused(format!("process {} records or writes into it", by(holder.pid)))
+        let who = holder.pid.map_or("another process".to_owned(), |pid| format!("process {pid}"));
+        refused(format!("{who} records into it, or writes a backup there"))
     })?;
     Ok(TargetLock::Again(lock))
 }

@@ -6,7 +6,7 @@
 //! it and who makes it anew would both have it.
 //!
 //! Invariant: what a process has made in a folder, no other one that makes a store removes. Held by
-//! `of_several_who_make_a_store_one_does` and the command line's `tests/init_race.rs`.
+//! `of_several_who_make_a_store_one_does` and, through real processes, the command line's `tests/turns.rs`.
 
 use crate::names::LOCK;
 use crate::{Error, Result};

@@ -1,7 +1,7 @@
 //! Waiting for a turn at the manifest, which another process that settles or deletes has: who waits is told
 //! for whom, and may stop waiting. Nothing is waited for without being said.
 //!
-//! Test: `a_settler_that_waits_for_another_process_says_so_and_is_ended` (`tests/turns.rs`).
+//! Test: `a_settler_that_waits_for_another_process_says_so_and_is_ended` (`tests/settling.rs`).
 
 use crate::{Error, Result};
 use baro_log::{Holding, ManifestLock};
