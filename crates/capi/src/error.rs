@@ -78,6 +78,7 @@ pub(crate) fn log_code(error: &baro_log::Error) -> i32 {
         baro_log::Error::NoRoom { source, .. } => system_code(source),
         baro_log::Error::NotAFolder { .. } => BARO_ENOTDIR,
         baro_log::Error::Exists { .. } => BARO_EEXIST,
+        baro_log::Error::Making { .. } | baro_log::Error::Locked { .. } => BARO_EBUSY,
         baro_log::Error::Setting { .. } => BARO_EINVAL,
         baro_log::Error::CatalogFull { .. } => BARO_ENOSPC,
         _ => BARO_EIO,

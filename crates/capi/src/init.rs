@@ -17,7 +17,8 @@ const LOG_BYTES: u64 = 1 << 30;
 /// BARO_INIT_GROW, for two segments; the recorder adds the others then.
 /// `options` may be null.
 ///
-/// Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_EEXIST, BARO_ENOSPC, or errno.
+/// Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_EEXIST, BARO_EBUSY if another process makes one there,
+/// BARO_ENOSPC, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_init(store: *const c_char, options: *const baro_init_options) -> i32 {
     guard(|| {

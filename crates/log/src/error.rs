@@ -2,6 +2,7 @@
 //! and what to do. Whoever records or reads adds reasons of its own and passes these on with their
 //! texts as they are (`baro_recorder::Error::Log`, `baro_store::Error::Store`).
 
+use crate::lock::Holding;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -41,6 +42,21 @@ pub enum Error {
     Exists {
         /// The folder.
         path: PathBuf,
+    },
+    /// Another process makes a store in the folder.
+    Making {
+        /// The folder.
+        path: PathBuf,
+        /// The process, if known.
+        pid: Option<u32>,
+    },
+    /// Another process holds the lock without which the manifest is not replaced, and is not waited for
+    /// any longer.
+    Locked {
+        /// The process, if known.
+        pid: Option<u32>,
+        /// What it does, as it says.
+        doing: Option<String>,
     },
     /// A setting is outside what is possible.
     Setting {
@@ -95,6 +111,21 @@ impl fmt::Display for Error {
                 path.display(),
                 path.display()
             ),
+            Error::Making { path, pid } => {
+                let who = pid.map_or("another process".to_owned(), |pid| format!("process {pid}"));
+                write!(
+                    f,
+                    "{}: expected nobody who makes a store there, found {who}, which does; wait \
+                     for its end, and look what is there then",
+                    path.display()
+                )
+            }
+            Error::Locked { pid, doing } => write!(
+                f,
+                "runs/manifest: expected to replace it, found it locked by {}; nothing was \
+                 changed: wait for its end, or end it, and try again",
+                Holding { pid: *pid, doing: doing.clone() }
+            ),
             Error::Setting { name, expected, found } => {
                 write!(f, "{name}: expected {expected}, found {found}")
             }
@@ -116,6 +147,8 @@ impl std::error::Error for Error {
             Error::NotAStore { .. }
             | Error::NotAFolder { .. }
             | Error::Exists { .. }
+            | Error::Making { .. }
+            | Error::Locked { .. }
             | Error::Setting { .. }
             | Error::CatalogFull { .. } => None,
         }

@@ -1,6 +1,7 @@
 //! Makes a store: every segment is written once in full, so that recording later allocates
 //! nothing, changes no size, and finds no unwritten extent (whose conversion is a journal commit).
 
+use super::lock::InitLock;
 use super::making::{Use, allocated};
 use super::names::{CATALOG, FOLDER, IDENTITY, IDENTITY_NEW, segment_name};
 use crate::{Error, Result};
@@ -89,10 +90,10 @@ impl Geometry {
 
 /// Makes a store in `storage`, whose place is named `path` in errors. `progress` is called with
 /// the bytes written so far. Blocks until everything is durable. What an init that did not finish
-/// has left is removed first.
+/// has left is removed first. One process at a time does this in a folder: see [`InitLock`].
 ///
 /// # Errors
-/// There is a store already (or segments that hold records, though its identity is missing), a
+/// Another process makes a store there, or there is a store already (or segments that hold records, though its identity is missing), a
 /// setting is outside its limits, or the device is full or fails; then the identity has not been
 /// written, the folder is no store, and the space is given back as far as the device lets us. Only
 /// if the very last sync, of the folder, fails, there is a whole store that a power cut may take
@@ -121,6 +122,33 @@ pub fn init_growing<S: Storage>(
     geometry: &Geometry,
     init_segments: u32,
     progress: impl FnMut(u64),
+) -> Result<Identity> {
+    geometry.check()?;
+    // Who is too late need not lock what another one uses.
+    if has_identity(storage)? {
+        return Err(Error::Exists { path: path.to_owned() });
+    }
+    let lock = match InitLock::take(storage, path) {
+        Err(Error::Making { .. }) if has_identity(storage)? => {
+            return Err(Error::Exists { path: path.to_owned() });
+        }
+        taken => taken?,
+    };
+    init_held(&lock, storage, path, store, created_ns, geometry, (init_segments, progress))
+}
+
+/// As [`init_growing`], for who has taken the lock already, to look at the folder before.
+///
+/// # Errors
+/// As [`init`].
+pub fn init_held<S: Storage>(
+    _lock: &InitLock,
+    storage: &S,
+    path: &Path,
+    store: StoreId,
+    created_ns: i64,
+    geometry: &Geometry,
+    (init_segments, progress): (u32, impl FnMut(u64)),
 ) -> Result<Identity> {
     geometry.check()?;
     if init_segments == 1 || init_segments > geometry.segments {

@@ -47,8 +47,8 @@ pub use copies::missing_copies;
 pub use count::{Held, copy_may_hold_samples, held_in};
 pub use deleted::{read_deletions, tell_deletions};
 pub use error::{Error, Result};
-pub use init::{Geometry, blank_header, init, init_growing};
-pub use lock::{ManifestLock, Role, StoreLock};
+pub use init::{Geometry, blank_header, init, init_growing, init_held};
+pub use lock::{ByteLock, Holding, InitLock, KnowingLock, ManifestLock, Role, StoreLock};
 pub use logged::Logged;
 pub use making::{Making, PIECE_BYTES, Step as MakingStep};
 pub use names::{

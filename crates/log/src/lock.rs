@@ -4,14 +4,28 @@
 //! 0.2 take; but they can be removed while they are held. So a byte of the file `store` is locked too,
 //! without which there is no store.
 //!
-//! Invariant: whatever is removed beside the file `store`, a store has one recorder and one settler.
-//! Held by `a_removed_lock_lets_nobody_else_in` (the recorder's `tests/record.rs`) and
-//! `the_file_store_is_locked_with_the_named_lock`.
+//! Whoever may read a file may hold a *read* lock on it, and so keep out a write lock, which is what
+//! Barograph takes. The file `store` is readable by all who may read the store. The named files are not:
+//! whoever may not write them may not read them (`LockFile`). So a read lock on a byte of `store` is passed
+//! over by who has the named lock. It costs two things. Such a reader does not see which process records.
+//! And while he holds that lock, and only then, a named file that is removed lets a second process in; the
+//! recorder finds the other's blocks before it starts a segment, and stops.
+//!
+//! Invariant: whatever is removed beside the file `store`, a store has one recorder and one settler,
+//! and nobody who may only read it holds them up. Held by `a_removed_lock_lets_nobody_else_in` (the
+//! recorder's `tests/record.rs`), `the_file_store_is_locked_with_the_named_lock` and
+//! `a_reader_who_locks_the_store_holds_nobody_up`.
 
+mod init;
+mod manifest;
+
+pub use init::InitLock;
+pub use manifest::{Holding, KnowingLock, ManifestLock};
+
+use super::names::MANIFEST_LOCK;
 use super::{IDENTITY, LOCK, RUNS_LOCK, open_folder};
 use crate::Result;
-use baro_sys::clock;
-use baro_sys::disk::{Disk, PartLock};
+use baro_sys::disk::{Disk, PartAttempt, PartLock};
 use baro_sys::lock::{Holder, LockFile};
 use std::path::Path;
 
@@ -47,7 +61,8 @@ impl Role {
 #[derive(Debug)]
 pub struct StoreLock {
     named: LockFile,
-    _part: PartLock,
+    /// None while a reader of the store keeps it locked.
+    _part: Option<PartLock>,
 }
 
 impl StoreLock {
@@ -56,9 +71,13 @@ impl StoreLock {
     /// # Errors
     /// The file `store` is not there, or the operating system's reason.
     pub fn take(disk: &Disk, role: Role) -> Result<std::result::Result<Self, Holder>> {
-        let Some(part) = disk.lock_part(IDENTITY, role.byte())? else {
-            let named = disk.lock_holder(role.file())?;
-            return Ok(Err(named.unwrap_or(Holder { pid: None })));
+        let part = match disk.try_part(IDENTITY, role.byte())? {
+            PartAttempt::Taken(part) => Some(part),
+            PartAttempt::Read => None,
+            PartAttempt::Held => {
+                let named = disk.lock_holder(role.file())?;
+                return Ok(Err(named.unwrap_or(Holder { pid: None })));
+            }
         };
         let named = disk.lock(role.file())?;
         Ok(named.map(|named| StoreLock { named, _part: part }))
@@ -69,8 +88,14 @@ impl StoreLock {
     /// # Errors
     /// A lock is no file, or the operating system's reason.
     pub fn holder(disk: &Disk, role: Role) -> Result<Option<Holder>> {
-        if let Some(named) = disk.lock_holder(role.file())? {
-            return Ok(Some(named));
+        match disk.lock_holder(role.file()) {
+            // Who may only read the store sees that somebody has it, and not who.
+            Err(error) if error.is_refused() => {}
+            named => {
+                if let Some(named) = named? {
+                    return Ok(Some(named));
+                }
+            }
         }
         let held = disk.is_part_locked(IDENTITY, role.byte())?;
         Ok(held.then_some(Holder { pid: None }))
@@ -84,12 +109,15 @@ impl StoreLock {
         StoreLock::holder(&open_folder(path)?, role)
     }
 
-    /// What the holder of a role in the store at `path` has said last.
+    /// What the holder of a role in the store at `path` has said last; `None` too for who may not read that.
     ///
     /// # Errors
     /// As [`StoreLock::holder_at`].
     pub fn said_at(path: &Path, role: Role) -> Result<Option<String>> {
-        Ok(open_folder(path)?.lock_said(role.file())?)
+        match open_folder(path)?.lock_said(role.file()) {
+            Err(error) if error.is_refused() => Ok(None),
+            said => Ok(said?),
+        }
     }
 
     /// Lets others know something: see [`LockFile::say`].
@@ -101,63 +129,34 @@ impl StoreLock {
     }
 }
 
-/// Byte of the file `store` that is held while the manifest is replaced.
-const MANIFEST_BYTE: u32 = 2;
-/// Held as long as it settles by who looks at [`MANIFEST_BYTE`], and so does not lose deletions.
-const KNOWING_BYTE: u32 = 3;
-/// Somebody who counts what is deleted holds the lock a while.
-const WAITS: u32 = 3_000;
-const WAIT_NS: u64 = 10_000_000;
-
-/// The right to replace the manifest: who settles and who deletes take turns.
+/// A right for which there is no file of its own: a byte of the file `store`, and the same one of a file
+/// that nobody may read who may not write it.
 #[derive(Debug)]
-pub struct ManifestLock {
-    _part: PartLock,
+pub struct ByteLock {
+    _private: PartLock,
+    _part: Option<PartLock>,
 }
 
-impl ManifestLock {
-    /// Takes it, and waits for half a minute if another process has it.
+impl ByteLock {
+    /// Takes byte `byte`; `None` if another process has it. The folder of the runs must be there.
     ///
     /// # Errors
-    /// Another process keeps it, or the operating system's reason.
-    pub fn take(disk: &Disk) -> Result<Self> {
-        for _ in 0..WAITS {
-            if let Some(part) = disk.lock_part(IDENTITY, MANIFEST_BYTE)? {
-                return Ok(ManifestLock { _part: part });
-            }
-            clock::sleep_ns(WAIT_NS);
-        }
-        let held = std::io::Error::new(
-            std::io::ErrorKind::WouldBlock,
-            "another process that settles or deletes keeps it locked",
-        );
-        Err(baro_sys::Error::new("replace", super::MANIFEST, held).into())
+    /// The operating system's reason; somebody has a read lock on the private file.
+    pub fn take(disk: &Disk, byte: u32) -> Result<Option<Self>> {
+        let Some(private) = disk.lock_private_part(MANIFEST_LOCK, byte)? else { return Ok(None) };
+        Ok(match disk.try_part(IDENTITY, byte)? {
+            PartAttempt::Held => None,
+            PartAttempt::Read => Some(ByteLock { _private: private, _part: None }),
+            PartAttempt::Taken(part) => Some(ByteLock { _private: private, _part: Some(part) }),
+        })
     }
 
-    /// Says, as long as it is held, that who settles knows deletions. `None` if somebody says so.
+    /// Whether somebody, this process too, has byte `byte`.
     ///
     /// # Errors
     /// The operating system's reason.
-    pub fn know(disk: &Disk) -> Result<Option<PartLock>> {
-        Ok(disk.lock_part(IDENTITY, KNOWING_BYTE)?)
-    }
-
-    /// Whether somebody settles who does not know deletions.
-    ///
-    /// # Errors
-    /// The operating system's reason.
-    pub fn is_foreign(disk: &Disk) -> Result<bool> {
-        // Twice: a settler takes its lock and then says what it knows.
-        for again in [true, false] {
-            let settles = StoreLock::holder(disk, Role::Settling)?.is_some();
-            if !settles || disk.is_part_locked(IDENTITY, KNOWING_BYTE)? {
-                return Ok(false);
-            }
-            if again {
-                clock::sleep_ns(10 * WAIT_NS);
-            }
-        }
-        Ok(true)
+    pub fn is_held(disk: &Disk, byte: u32) -> Result<bool> {
+        Ok(disk.is_part_locked(IDENTITY, byte)? || disk.is_part_locked(MANIFEST_LOCK, byte)?)
     }
 }
 
@@ -165,6 +164,14 @@ impl ManifestLock {
 mod tests {
     use super::*;
     use baro_sys::storage::Storage as _;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    /// A read lock on all of a file, which asks for no more than the right to read it.
+    fn read_lock(path: &Path) -> std::fs::File {
+        let file = std::fs::File::open(path).unwrap();
+        baro_sys::lock::lock_as_reader(&file).unwrap();
+        file
+    }
 
     #[test]
     fn the_file_store_is_locked_with_the_named_lock() {
@@ -192,6 +199,44 @@ mod tests {
             drop(old);
             assert!(StoreLock::take(&disk, role).unwrap().is_ok());
         }
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+
+    /// Bytes of `store` locked by who may only read it: a recorder, a settler and who deletes go on, and are
+    /// seen by each other. The named files are not for such readers.
+    #[test]
+    fn a_reader_who_locks_the_store_holds_nobody_up() {
+        let path = std::env::temp_dir().join(format!("baro-read-store-{}", std::process::id()));
+        let disk = Disk::create(&path).unwrap();
+        disk.create(IDENTITY).unwrap();
+        disk.create_folder("runs").unwrap();
+        let open = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(path.join(IDENTITY), open.clone()).unwrap();
+        let reader = read_lock(&path.join(IDENTITY));
+        let me = Some(Holder { pid: Some(std::process::id()) });
+        for role in [Role::Recording, Role::Settling] {
+            assert_eq!(StoreLock::holder(&disk, role).unwrap(), None);
+            let held = StoreLock::take(&disk, role).unwrap().unwrap();
+            assert_eq!(StoreLock::holder(&disk, role).unwrap(), me);
+            assert_eq!(StoreLock::take(&disk, role).unwrap().err(), me);
+            let mode = std::fs::metadata(path.join(role.file())).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            drop(held);
+            // Opened to all since, and locked by one of them.
+            std::fs::set_permissions(path.join(role.file()), open.clone()).unwrap();
+            let named = read_lock(&path.join(role.file()));
+            let refused = StoreLock::take(&disk, role).unwrap_err().to_string();
+            assert!(refused.contains("found a read lock"), "{refused}");
+            drop(named);
+        }
+        let settler = StoreLock::take(&disk, Role::Settling).unwrap().unwrap();
+        assert!(ManifestLock::is_foreign(&disk).unwrap());
+        let knowing = ManifestLock::know(&disk).unwrap().unwrap();
+        assert!(!ManifestLock::is_foreign(&disk).unwrap());
+        assert!(ManifestLock::know(&disk).unwrap().is_none());
+        let turn = ManifestLock::take(&disk, "settles", &mut |_, _| false).unwrap();
+        assert!(ManifestLock::take(&disk, "deletes", &mut |_, _| false).is_err());
+        drop((turn, knowing, settler, reader));
         std::fs::remove_dir_all(&path).unwrap();
     }
 }

@@ -32,6 +32,9 @@ pub const MANIFEST: &str = "runs/manifest";
 /// Held by who settles.
 pub const RUNS_LOCK: &str = "runs/lock";
 
+/// Held while the manifest is replaced.
+pub(crate) const MANIFEST_LOCK: &str = "runs/manifest.lock";
+
 /// File of a run.
 #[must_use]
 pub fn run_name(id: u64) -> String {

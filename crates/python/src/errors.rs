@@ -38,6 +38,7 @@ pub(crate) fn log(error: baro_log::Error) -> PyErr {
         E::System(error) => system(error),
         E::NotAStore { .. } | E::NotAFolder { .. } => NotAStore::new_err(said),
         E::Format { source, .. } => format(&source, said),
+        E::Making { .. } | E::Locked { .. } => InUse::new_err(said),
         E::Setting { .. } => PyValueError::new_err(said),
         _ => Error::new_err(said),
     }

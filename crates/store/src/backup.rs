@@ -24,12 +24,12 @@ use crate::segments::SegmentFile;
 use crate::settle::{RunRetention, write_manifest};
 use crate::{Error, Result, Store};
 use baro_log::{
-    CATALOG, DICTIONARY, IDENTITY, MANIFEST, Role, StoreLock, kept_name, pin_name, run_name,
-    set_when_full, tell_deletions,
+    CATALOG, DICTIONARY, IDENTITY, InitLock, LOCK, MANIFEST, Role, StoreLock, kept_name, pin_name,
+    run_name, set_when_full, tell_deletions,
 };
 use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::clock;
-use baro_sys::disk::Disk;
+use baro_sys::disk::{Disk, PartAttempt};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use log::Outdated;
 use mark::MARK;
@@ -107,18 +107,56 @@ pub fn backup(
         return Err(refused("one of the two folders lies in the other".to_owned()));
     }
     let target = Disk::create(to)?;
+    if let Err(error) = mark::check(&target, to, store.identity.store) {
+        // What another one has just begun looks like anything else.
+        let first = target.found(IDENTITY).is_err();
+        return match target.lock_holder(LOCK) {
+            Ok(Some(holder)) if first => Err(refused(writes_there(holder.pid))),
+            _ => Err(error),
+        };
+    }
+    let _lock = lock_target(&target, to)?;
     mark::prepare(&target, to, store.identity.store)?;
-    let Some(_only) = target.lock_part(MARK, 0)? else {
+    // Held until the end for versions that lock nothing else.
+    let only = target.try_part(MARK, 0)?;
+    if matches!(only, PartAttempt::Held) {
         return Err(refused("another process writes a backup there".to_owned()));
-    };
-    let _lock = match target.found(IDENTITY).is_ok() {
-        true => Some(StoreLock::take(&target, Role::Recording)?.map_err(|holder| {
-            let pid = holder.pid.map_or_else(|| "another".to_owned(), |pid| pid.to_string());
-            refused(format!("process {pid} records into it"))
-        })?),
-        false => None,
-    };
+    }
     backup_in(&mut store, &target, to, options, tick)
+}
+
+/// What keeps everybody else from writing into the folder of a backup.
+#[derive(Debug)]
+enum TargetLock {
+    /// No store is there yet.
+    First(#[expect(dead_code, reason = "held")] InitLock),
+    /// Nobody may record into an earlier backup.
+    Again(#[expect(dead_code, reason = "held")] StoreLock),
+}
+
+/// Records into it, or makes a copy.
+fn writes_there(pid: Option<u32>) -> String {
+    pid.map_or("another process writes there".to_owned(), |pid| {
+        format!("process {pid} writes there")
+    })
+}
+
+fn lock_target(target: &Disk, to: &Path) -> Result<TargetLock> {
+    let refused = |why: String| Error::NotABackup { path: to.to_owned(), why };
+    if target.found(IDENTITY).is_err() {
+        let lock = InitLock::take(target, to).map_err(|error| match error {
+            baro_log::Error::Making { pid, .. } => refused(writes_there(pid)),
+            other => other.into(),
+        })?;
+        if target.found(IDENTITY).is_err() {
+            return Ok(TargetLock::First(lock));
+        }
+    }
+    let lock = StoreLock::take(target, Role::Recording)?.map_err(|holder| {
+        let who = holder.pid.map_or("another process".to_owned(), |pid| format!("process {pid}"));
+        refused(format!("{who} records into it, or writes a backup there"))
+    })?;
+    Ok(TargetLock::Again(lock))
 }
 
 /// Where a folder is, with links followed as far as it is there: what is not made yet has no other name.

@@ -17,7 +17,7 @@ use crate::merge::Part;
 use crate::settle::write_manifest;
 use crate::unsettled::{samples_of, texts_of};
 use crate::{Aggregate, Damage, Error, Every, Loss, Query, Result, Store, Values};
-use baro_log::{ManifestLock, RUNS};
+use baro_log::{Holding, ManifestLock, RUNS};
 use baro_ondisk::limits::{DELETED_RANGES_MAX, DELETIONS_MAX};
 use baro_ondisk::{Deletion, IdRange, Kind, LogPlace, SampleColumns, Type, is_deleted};
 use baro_sys::disk::Disk;
@@ -37,6 +37,9 @@ pub struct Deleted {
 /// So often the log may be settled further while it is counted, before settling has to wait for it.
 const TRIES: u32 = 3;
 
+/// Who says nothing else waits so long for its turn.
+pub(crate) const PATIENCE_NS: u64 = 30_000_000_000;
+
 impl Store<Disk> {
     /// Deletes what the series and channels `ids` (sorted, each once) have in `interval`, durably; with
     /// an interval of all times the series themselves, which are not listed until something is
@@ -46,15 +49,30 @@ impl Store<Disk> {
     /// More deletions than a manifest holds, the manifest is damaged, a settler of an earlier version
     /// is at work, or the operating system refuses: nothing is deleted then.
     pub fn delete(&mut self, ids: &[u32], interval: Interval) -> Result<Deleted> {
+        self.delete_with(ids, interval, &mut |_, waited_ns| waited_ns < PATIENCE_NS)
+    }
+
+    /// As [`Store::delete`]. While another process has the manifest locked `go_on` is asked, many times a
+    /// second, with who that is and for how many nanoseconds it has been waited for.
+    ///
+    /// # Errors
+    /// As there, and if `go_on` says no.
+    pub fn delete_with(
+        &mut self,
+        ids: &[u32],
+        interval: Interval,
+        go_on: &mut dyn FnMut(&Holding, u64) -> bool,
+    ) -> Result<Deleted> {
         self.storage.create_folder(RUNS)?;
         self.storage.sync_folder("")?;
         if ManifestLock::is_foreign(&self.storage)? {
             return Err(Error::OldSettler { path: self.path.clone() });
         }
         for left in (0..TRIES).rev() {
-            let early = (left == 0).then(|| ManifestLock::take(&self.storage)).transpose()?;
+            let mut turn = |disk: &Disk| ManifestLock::take(disk, "deletes", go_on);
+            let early = (left == 0).then(|| turn(&self.storage)).transpose()?;
             let counted = self.count_rows(ids, interval)?;
-            let _lock = early.map_or_else(|| ManifestLock::take(&self.storage), Ok)?;
+            let _lock = early.map_or_else(|| turn(&self.storage), Ok)?;
             if self.put_deletion(ids, interval)? {
                 return Ok(counted);
             }

@@ -22,11 +22,12 @@ mod read;
 pub use read::{RunRows, RunValues, Waiting};
 
 use crate::damage::{Damage, Loss, Source};
+use crate::delete::PATIENCE_NS;
 use crate::{Error, Result, Store};
-use baro_log::{IDENTITY, ManifestLock, RUNS};
+use baro_log::{ByteLock, Holding, ManifestLock, RUNS};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{RunEntry, StoreId, crc32c};
-use baro_sys::disk::{Disk, PartLock};
+use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::path::Path;
 
@@ -227,7 +228,7 @@ pub(crate) fn damage_at(path: &Path) -> Option<Damage> {
 /// The right to hand a store over, as long as it is held.
 #[derive(Debug)]
 pub struct HandoverLock {
-    _part: PartLock,
+    _byte: ByteLock,
 }
 
 /// Byte of the file `store` that is locked meanwhile.
@@ -239,8 +240,9 @@ impl Store<Disk> {
     /// # Errors
     /// The operating system refuses.
     pub fn lock_handover(&self) -> Result<Option<HandoverLock>> {
-        let part = self.storage.lock_part(IDENTITY, HANDOVER_BYTE)?;
-        Ok(part.map(|part| HandoverLock { _part: part }))
+        self.storage.create_folder(RUNS)?;
+        let byte = ByteLock::take(&self.storage, HANDOVER_BYTE)?;
+        Ok(byte.map(|byte| HandoverLock { _byte: byte }))
     }
 
     /// Offers all runs that there are now, and sees the store anew: what is seen stays as it is.
@@ -249,12 +251,17 @@ impl Store<Disk> {
     /// As [`Store::put_handover`].
     pub fn offer(&mut self, handover: &Handover) -> Result<Handover> {
         self.check_settler()?;
-        let _lock = ManifestLock::take(&self.storage)?;
+        let _lock = self.turn()?;
         self.refresh()?;
         let offered = self.runs.manifest.next_run.max(handover.below);
         let handover = Handover { offered, ..*handover };
         self.put_handover_in(Some(&handover))?;
         Ok(handover)
+    }
+
+    fn turn(&self) -> Result<ManifestLock> {
+        let mut go_on = |_: &Holding, waited_ns| waited_ns < PATIENCE_NS;
+        Ok(ManifestLock::take(&self.storage, "hands the store over", &mut go_on)?)
     }
 
     fn check_settler(&self) -> Result<()> {
@@ -273,7 +280,7 @@ impl Store<Disk> {
     /// still.
     pub fn put_handover(&self, handover: Option<&Handover>) -> Result<()> {
         self.check_settler()?;
-        let _lock = ManifestLock::take(&self.storage)?;
+        let _lock = self.turn()?;
         self.put_handover_in(handover)
     }
 }

@@ -77,8 +77,8 @@ pub use segments::SegmentFile;
 pub use selection::{Column, Datum, Point, Selection, UnknownName, ValueType};
 pub use selector::{Selector, SelectorError};
 pub use settle::{
-    Dropped, Extent, RunRetention, SettleOptions, Settled, Settler, Settling, SettlingOptions,
-    SettlingState, SettlingStatus,
+    Dropped, Extent, Holding, RunRetention, SettleOptions, Settled, Settler, Settling,
+    SettlingOptions, SettlingState, SettlingStatus,
 };
 pub use store::Store;
 pub use tail::{Row, Value};

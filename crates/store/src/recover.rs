@@ -15,7 +15,7 @@ use crate::damage::Damage;
 use crate::read::LiveBlock;
 use crate::store::{Store, for_each_stored, unfold};
 use crate::{Error, Result, VerifyReport, verify};
-use baro_log::{Geometry, init};
+use baro_log::{Geometry, InitLock, init_held};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX};
 use baro_ondisk::{
     BlockHeader, Deletion, Kind, LogPlace, Samples, StoreId, Type, UnfoldedSamples, WhenFull,
@@ -84,14 +84,19 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Recovered> {
     // Also what keeps a damaged store without identity from being made anew over itself.
-    if !target.list("")?.is_empty() {
-        return Err(Error::Store(baro_log::Error::Exists { path: path.to_owned() }));
-    }
+    let check = || match target.list("")?.iter().all(|name| name == baro_log::LOCK) {
+        true => Ok(()),
+        false => Err(Error::Store(baro_log::Error::Exists { path: path.to_owned() })),
+    };
+    check()?;
+    // Somebody else may have begun meanwhile.
+    let lock = InitLock::take(&target, path)?;
+    check()?;
     let mut id = StoreId::default();
     baro_sys::identity::random(&mut id.0)?;
     let geometry = geometry(store)?;
     let now_ns = baro_sys::clock::realtime_ns();
-    let identity = init(&target, path, id, now_ns, &geometry, |_| {})?;
+    let identity = init_held(&lock, &target, path, id, now_ns, &geometry, (0, |_| {}))?;
     let mut copy = Copy::new(&target, identity)?;
     let mut strange: BTreeMap<u32, Type> = BTreeMap::new();
     let mut unfolded = UnfoldedSamples::default();

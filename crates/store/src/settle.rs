@@ -16,8 +16,10 @@ mod output;
 mod pace;
 mod retention;
 mod thread;
+mod turns;
 mod write;
 
+pub use baro_log::Holding;
 pub use retention::{Dropped, RunRetention};
 pub use thread::{Settling, SettlingOptions, SettlingState, SettlingStatus};
 
@@ -25,16 +27,19 @@ use crate::catalog::write_dictionary_in_portions;
 use crate::damage::{Damage, Loss};
 use crate::runs::{Runs, read_manifest};
 use crate::{Error, Hold, Result, Store};
-use baro_log::{MANIFEST, ManifestLock, RUNS, Role, StoreLock, run_name, tell_deletions};
+use baro_log::{
+    KnowingLock, MANIFEST, ManifestLock, RUNS, Role, StoreLock, run_name, tell_deletions,
+};
 use baro_ondisk::limits::RUNS_MAX;
 use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::clock;
-use baro_sys::disk::{Disk, PartLock};
+use baro_sys::disk::Disk;
 use baro_sys::storage::{Storage, StorageFile};
 use pace::Pace;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use turns::Turns;
 
 /// A name takes about 130 bytes of memory while a dictionary is written (measured with a million of
 /// 41 letters), and each further portion writes the dictionary once more: half a million names go
@@ -124,7 +129,9 @@ pub struct Settler<S: Storage = Disk> {
     pace: Arc<Pace>,
     lock: Option<StoreLock>,
     /// Where the manifest is locked while it is replaced, and what says that it will be.
-    gate: Option<(Disk, Option<PartLock>)>,
+    gate: Option<(Disk, Option<KnowingLock>)>,
+    /// Asked while another process has the manifest locked.
+    turns: Turns,
     /// Another process records into the store.
     foreign: bool,
     /// Runs that were found damaged when they were to be merged.
@@ -139,10 +146,24 @@ impl Settler<Disk> {
     /// # Errors
     /// It is no store, or another process settles it.
     pub fn open(path: &Path, options: SettleOptions) -> Result<Self> {
-        Settler::open_at(path, options, Arc::new(Pace::new(options.rest)))
+        Settler::open_with(path, options, |_| true)
     }
 
-    fn open_at(path: &Path, options: SettleOptions, pace: Arc<Pace>) -> Result<Self> {
+    /// As [`Settler::open`]. When another process has the manifest locked for longer than a moment, `turn` is
+    /// told who, many times a second, and with `None` when that is over. It says whether to go on waiting; if
+    /// not, the step ends with [`Error::Ended`].
+    ///
+    /// # Errors
+    /// As [`Settler::open`].
+    pub fn open_with(
+        path: &Path,
+        options: SettleOptions,
+        turn: impl Fn(Option<&Holding>) -> bool + Send + Sync + 'static,
+    ) -> Result<Self> {
+        Settler::open_at(path, options, Arc::new(Pace::new(options.rest)), Turns::new(turn))
+    }
+
+    fn open_at(path: &Path, options: SettleOptions, pace: Arc<Pace>, turns: Turns) -> Result<Self> {
         let store = Store::open(path)?;
         store.storage.create_folder(RUNS)?;
         store.storage.sync_folder("")?;
@@ -153,7 +174,8 @@ impl Settler<Disk> {
         let knowing = ManifestLock::know(&disk)?;
         let (lock, gate) = (Some(lock), Some((disk, knowing)));
         let (foreign, hold) = (true, Hold::None);
-        let mut settler = Settler { store, options, pace, lock, gate, foreign, damaged, hold };
+        let mut settler =
+            Settler { store, options, pace, lock, gate, turns, foreign, damaged, hold };
         settler.clean()?;
         Ok(settler)
     }
@@ -163,6 +185,8 @@ impl Settler<Disk> {
     /// # Errors
     /// The operating system refuses: what was there before is there still.
     pub fn step(&mut self, extent: Extent) -> Result<Settled> {
+        // A step whose end would have to wait is not begun: what it wrote may be outdated by then.
+        drop(self.lock_manifest()?);
         let holder = StoreLock::holder(&self.store.storage, Role::Recording)?;
         self.foreign = holder.is_some_and(|holder| holder.pid != Some(std::process::id()));
         let mut recording = holder.is_some();
@@ -220,6 +244,7 @@ impl<S: Storage> Settler<S> {
             pace: Arc::new(Pace::new(options.rest)),
             lock: None,
             gate: None,
+            turns: Turns::default(),
             foreign: false,
             damaged: BTreeSet::new(),
             hold: Hold::None,
@@ -387,7 +412,7 @@ impl<S: Storage> Settler<S> {
 
     fn lock_manifest(&self) -> Result<Option<ManifestLock>> {
         let gate = self.gate.as_ref();
-        Ok(gate.map(|(disk, _)| ManifestLock::take(disk)).transpose()?)
+        gate.map(|(disk, _)| self.turns.take(disk, "settles")).transpose()
     }
 
     /// The same under the lock.

@@ -4,6 +4,7 @@
 
 mod common;
 
+use baro_log::ManifestLock;
 use baro_ondisk::{Type, WhenFull};
 use baro_recorder::{PinRequest, Producer, Recorder, Retention, inspect::release_in_store};
 use baro_store::{
@@ -222,4 +223,34 @@ fn the_second_to_settle_is_told_who_does() {
     drop(first);
     let mut settler = Settler::open(&folder.0, SettleOptions::default()).unwrap();
     assert_eq!(settler.step(Extent::All).unwrap().samples, 0);
+}
+
+/// Another process may have the manifest for as long as it likes: that is said, is no stop, and ends when
+/// settling is ended. Nothing is begun meanwhile.
+#[test]
+fn a_settler_that_waits_for_another_process_says_so_and_is_ended() {
+    let folder = Folder::init("settling-turn", 4, WhenFull::Recycle);
+    let recorder = Recorder::open(&folder.0, holding(false)).unwrap();
+    let disk = baro_log::open_folder(&folder.0).unwrap();
+    std::fs::create_dir_all(folder.0.join("runs")).unwrap();
+    let turn = ManifestLock::take(&disk, "deletes", &mut |_, _| false).unwrap();
+    let (settle, often) = eager();
+    let settling = Settling::start(&folder.0, settle, often).unwrap();
+    let waits = |settling: &Settling| match settling.status().state {
+        SettlingState::Waits { holding } => Some(holding.to_string()),
+        _ => None,
+    };
+    until(&recorder, &settling, || waits(&settling).is_some());
+    let me = format!("process {}, which deletes", std::process::id());
+    assert_eq!(waits(&settling), Some(me));
+    // Ended while it waits.
+    assert_eq!(settling.end().runs, 0);
+    let settling = Settling::start(&folder.0, settle, often).unwrap();
+    until(&recorder, &settling, || waits(&settling).is_some());
+    drop(turn);
+    push_until(&recorder, &settling, 10);
+    let closed = recorder.close();
+    assert_eq!((closed.left, closed.status.lost), (0, 0));
+    assert_eq!(closed.status.segments_lost_unsettled, 0);
+    assert!(settling.end().runs > 0);
 }

@@ -21,9 +21,10 @@ mod locks;
 #[cfg(test)]
 mod tests;
 
-pub use locks::PartLock;
+pub use locks::{PartAttempt, PartLock};
 
 use crate::files::PacedOutput;
+use crate::lock::{Holder, LockFile};
 use crate::storage::{Access, Storage, StorageFile};
 use crate::{Error, Result};
 use below::Below;
@@ -293,6 +294,10 @@ impl Storage for Disk {
     fn fixed_unit_bytes(&self) -> u64 {
         let found = crate::identity::FileSystem::of(&self.held());
         if found.is_ok_and(|found| found.name() == "f2fs") { SECTION_BYTES } else { 1 }
+    }
+
+    fn lock_file(&self, name: &str) -> Result<Option<std::result::Result<LockFile, Holder>>> {
+        Ok(Some(self.lock(name)?))
     }
 
     fn sync_folder(&self, folder: &str) -> Result<()> {

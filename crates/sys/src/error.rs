@@ -47,6 +47,12 @@ impl Error {
         matches!(self.source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
+    /// Whether the rights of a file or folder do not let this user do that.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.source.kind() == io::ErrorKind::PermissionDenied
+    }
+
     /// Whether the file or folder is not there.
     #[must_use]
     pub fn is_missing(&self) -> bool {

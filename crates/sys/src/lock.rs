@@ -1,11 +1,18 @@
 //! Open-file-description locks: they belong to the open file, so that they end with the process
 //! however it ends, are not lost when another descriptor is closed, and exclude threads too.
+//!
+//! Barograph takes write locks alone, for which a file must be opened for writing. A read lock needs only
+//! the right to read, so anybody who may look at a file can hold one. It keeps our write lock out, and it is
+//! never one of ours: [`Attempt`] tells the two apart.
+//!
+//! Invariant: a read lock of somebody else is never taken for a holder. Held by
+//! `a_read_lock_is_told_from_a_holder`.
 
 use crate::{Error, Result};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// A request for byte `byte`: F_WRLCK or F_UNLCK. The plain structure, also where its offsets have
@@ -28,26 +35,76 @@ pub(crate) fn unlock(file: &File, byte: i64) {
     unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) };
 }
 
-/// Tries to lock byte `byte` of `file`; false if another open file has it.
-pub(crate) fn try_lock(file: &File, byte: i64, path: &Path) -> Result<bool> {
-    let mut lock = request(libc::F_WRLCK, byte);
-    // SAFETY: open descriptor, valid flock with l_pid 0 as these locks demand.
-    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) } == 0 {
-        return Ok(true);
+/// What came of an attempt to lock a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// It is held now.
+    Taken,
+    /// Another open file holds it for writing, as Barograph does.
+    Held,
+    /// Another open file holds it for reading, as Barograph never does.
+    Read,
+}
+
+/// So often somebody may give a byte back just before he is looked for.
+const ATTEMPTS: u32 = 100;
+
+/// Tries to lock byte `byte` of `file`.
+pub(crate) fn try_lock(file: &File, byte: i64, path: &Path) -> Result<Attempt> {
+    for _ in 0..ATTEMPTS {
+        let mut lock = request(libc::F_WRLCK, byte);
+        // SAFETY: open descriptor, valid flock with l_pid 0 as these locks demand.
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) } == 0 {
+            return Ok(Attempt::Taken);
+        }
+        let error = Error::last("lock", path);
+        match error.errno() {
+            Some(libc::EAGAIN | libc::EACCES) => {}
+            _ => return Err(error),
+        }
+        match in_the_way(file, byte, libc::F_WRLCK) {
+            Some(libc::F_RDLCK) => return Ok(Attempt::Read),
+            Some(_) => return Ok(Attempt::Held),
+            // Whoever had it has given it back meanwhile.
+            None => {}
+        }
     }
-    let error = Error::last("lock", path);
-    match error.errno() {
-        Some(libc::EAGAIN | libc::EACCES) => Ok(false),
-        _ => Err(error),
+    Ok(Attempt::Held)
+}
+
+/// The kind of a lock of another open file that keeps a lock of kind `kind` from being taken.
+fn in_the_way(file: &File, byte: i64, kind: libc::c_int) -> Option<libc::c_int> {
+    let mut lock = request(kind, byte);
+    // SAFETY: open descriptor, valid flock with l_pid 0 as these locks demand.
+    let rc = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
+    (rc == 0).then_some(libc::c_int::from(lock.l_type)).filter(|found| *found != libc::F_UNLCK)
+}
+
+/// Whether another open file has byte `byte` of `file` for writing. Takes nothing.
+pub(crate) fn is_locked(file: &File, byte: i64) -> bool {
+    // A read lock is kept out by a write lock alone.
+    in_the_way(file, byte, libc::F_RDLCK).is_some()
+}
+
+/// Takes a read lock on all of `file`, as whoever may read it can: for tests that nobody is held up by it.
+///
+/// # Errors
+/// Somebody holds a byte of it for writing.
+pub fn lock_as_reader(file: &File) -> std::io::Result<()> {
+    let mut lock = request(libc::F_RDLCK, 0);
+    lock.l_len = 0;
+    // SAFETY: open descriptor, valid flock with l_pid 0 as these locks demand.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
     }
 }
 
-/// Whether another open file has byte `byte` of `file`. Takes nothing.
-pub(crate) fn is_locked(file: &File, byte: i64) -> bool {
-    let mut lock = request(libc::F_WRLCK, byte);
-    // SAFETY: open descriptor, valid flock with l_pid 0 as these locks demand.
-    let rc = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
-    rc == 0 && libc::c_int::from(lock.l_type) != libc::F_UNLCK
+/// What to do about a read lock on a file that is only a lock.
+pub(crate) fn read_by_somebody(path: &Path) -> Error {
+    let said = "expected nobody but Barograph to lock it, found a read lock, which Barograph never \
+                takes; end who holds it (lslocks names him), or remove this file, and try again";
+    Error::new("lock", path, std::io::Error::other(said))
 }
 
 /// A file that one process holds, and that names it.
@@ -120,9 +177,12 @@ impl LockFile {
         path: &Path,
     ) -> Result<std::result::Result<Self, Holder>> {
         let fail = |operation: &str, e| Error::new(operation, path, e);
-        if !try_lock(&file, 0, path)? {
-            return Ok(Err(Holder { pid: read(&mut file).0 }));
+        match try_lock(&file, 0, path)? {
+            Attempt::Taken => {}
+            Attempt::Held => return Ok(Err(Holder { pid: read(&mut file).0 })),
+            Attempt::Read => return Err(read_by_somebody(path)),
         }
+        keep_to_writers(&file);
         // Over what is there, then shorter: that takes no room of a file system that is full. The first
         // time it does: whoever has the lock has it, though nobody is told who that is.
         let text = format!("{}\n", std::process::id());
@@ -187,6 +247,18 @@ impl LockFile {
     }
 }
 
+/// Takes the right to read from those who may not write: whoever can open the file can hold a read lock on
+/// it. Where that is refused, as of another user's file, it stays as it is.
+pub(crate) fn keep_to_writers(file: &File) {
+    let Ok(found) = file.metadata() else { return };
+    let mode = found.permissions().mode() & 0o7777;
+    let group = if mode & 0o020 == 0 { 0o040 } else { 0 };
+    let others = if mode & 0o002 == 0 { 0o004 } else { 0 };
+    if mode & (group | others) != 0 {
+        let _ = file.set_permissions(Permissions::from_mode(mode & !(group | others)));
+    }
+}
+
 fn has_no_room(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded)
@@ -205,6 +277,28 @@ fn read(file: &mut File) -> (Option<u32>, Option<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_read_lock_is_told_from_a_holder() {
+        let path = std::env::temp_dir().join(format!("baro-read-lock-{}", std::process::id()));
+        std::fs::write(&path, "77\n").unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o664)).unwrap();
+        let read = File::open(&path).unwrap();
+        lock_as_reader(&read).unwrap();
+        assert_eq!(LockFile::holder(&path).unwrap(), None);
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        assert_eq!(try_lock(&file, 0, &path).unwrap(), Attempt::Read);
+        let refused = LockFile::take(&path).unwrap_err().to_string();
+        assert!(refused.contains("found a read lock"), "{refused}");
+        drop(read);
+        let held = LockFile::take(&path).unwrap().unwrap();
+        assert_eq!(try_lock(&file, 0, &path).unwrap(), Attempt::Held);
+        // Who may write may read; who may not may not any more.
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o660);
+        drop(held);
+        std::fs::remove_file(&path).unwrap();
+    }
 
     #[test]
     fn the_second_is_told_who_holds_it() {

@@ -3,6 +3,7 @@
 //! must survive a power cut goes through these two traits and nothing else.
 
 use crate::Result;
+use crate::lock::{Holder, LockFile};
 use std::fmt::Debug;
 
 /// How a file is opened.
@@ -70,6 +71,15 @@ pub trait Storage: Debug + Send + Sync + 'static {
     /// What a file that is fixed in place takes a whole number of; 1 where that is no matter.
     fn fixed_unit_bytes(&self) -> u64 {
         1
+    }
+
+    /// Takes the lock `name`, whose file is made if it is not there; the inner error names who has it.
+    /// `None` where no other process can be, as in a simulation.
+    ///
+    /// # Errors
+    /// The operating system's reason.
+    fn lock_file(&self, _name: &str) -> Result<Option<std::result::Result<LockFile, Holder>>> {
+        Ok(None)
     }
 
     /// Makes names in a folder durable. Blocks for the device.

@@ -8,6 +8,7 @@ use crate::failure::{Outcome, Result};
 use crate::time;
 use baro_command::Lines;
 use baro_store::{Damage, Deleted, Interval, Store};
+use baro_sys::termination;
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -41,13 +42,16 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
+/// A turn takes a few syncs; that it is waited for is no news before.
+const TOLD_NS: u64 = 1_000_000_000;
+
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let mut store = Store::open(&arguments.store)?;
     let interval = time::interval(arguments.from, arguments.to)?;
     let ids = ids(&store, &arguments.series)?;
     let deleted = match arguments.dry_run {
         true => store.count_rows(&ids, interval)?,
-        false => store.delete(&ids, interval)?,
+        false => delete(&mut store, &ids, interval)?,
     };
     match arguments.format {
         Format::Text => text(&store, arguments, &deleted)?,
@@ -59,6 +63,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     deleted.damage.iter().for_each(|found| say!("damage: {found}"));
     Ok(Outcome::lost_if(deleted.damage.iter().any(Damage::is_loss)))
+}
+
+/// Deletes in its turn, for which it waits until a signal comes.
+fn delete(store: &mut Store, ids: &[u32], interval: Interval) -> Result<Deleted> {
+    termination::watch()?;
+    let mut told = false;
+    Ok(store.delete_with(ids, interval, &mut |holding, waited_ns| {
+        if waited_ns >= TOLD_NS && !std::mem::replace(&mut told, true) {
+            say!("waits for {holding}");
+        }
+        termination::requested().is_none()
+    })?)
 }
 
 /// Whether a window, whose end is in it, has times of the interval.

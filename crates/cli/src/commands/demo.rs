@@ -92,6 +92,7 @@ fn measure(arguments: &Arguments, place: &mut Place, store: &Path) -> Result<(Re
         if terminal {
             report::status_line(recorder, elapsed_ns);
         }
+        false
     };
     let over = AtomicBool::new(false);
     let (recording, methods) = std::thread::scope(|scope| {

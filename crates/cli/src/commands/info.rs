@@ -10,6 +10,7 @@ use baro_promises::{Judged, Look};
 use baro_recorder::inspect::{FoundRing, RingSearch, rings_at};
 use baro_show::plural;
 use baro_store::{DeletedRoom, Info, Store};
+use baro_sys::lock::Holder;
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -34,10 +35,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let info = store.info()?;
     let wear = Wear::new(&info, arguments.tbw);
     let around = Around {
-        recorder_pid: StoreLock::holder_at(&arguments.store, Role::Recording)?
-            .and_then(|holder| holder.pid),
-        settler_pid: StoreLock::holder_at(&arguments.store, Role::Settling)?
-            .and_then(|holder| holder.pid),
+        recorder: StoreLock::holder_at(&arguments.store, Role::Recording)?,
+        settler: StoreLock::holder_at(&arguments.store, Role::Settling)?,
         settling_stopped: StoreLock::said_at(&arguments.store, Role::Settling)?,
         rings: rings_at(&arguments.store, info.identity.store, None),
         judged: promises::at(&arguments.store, Look::Read),
@@ -107,11 +106,13 @@ fn print_text(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear, ar
         "          and up to {} more to settle samples, unless told not to",
         show_bytes(super::record::SETTLING_BYTES)
     );
-    if let Some(pid) = around.recorder_pid {
-        out!("recorder  process {pid}");
+    // Who may only read a store is not told which process it is.
+    let named = |of: Holder| of.pid.map_or("a process".to_owned(), |pid| format!("process {pid}"));
+    if let Some(holder) = around.recorder {
+        out!("recorder  {}", named(holder));
     }
-    if let Some(pid) = around.settler_pid {
-        out!("settling  process {pid}");
+    if let Some(holder) = around.settler {
+        out!("settling  {}", named(holder));
     }
     if let Some(said) = &around.settling_stopped {
         out!("settling  has stopped: {said}");
@@ -219,8 +220,8 @@ fn ring_json(ring: &FoundRing, store: &Path) -> serde_json::Value {
 /// What is not in the store's files.
 #[derive(Debug)]
 struct Around {
-    recorder_pid: Option<u32>,
-    settler_pid: Option<u32>,
+    recorder: Option<Holder>,
+    settler: Option<Holder>,
     /// Why it does not settle.
     settling_stopped: Option<String>,
     rings: RingSearch,
@@ -348,7 +349,7 @@ fn as_json(
         "pins": store.pins().map(super::pin::as_json).collect::<Vec<_>>(),
         "sessions": sessions,
         "damage": damage,
-        "recorder_pid": around.recorder_pid,
+        "recorder_pid": around.recorder.and_then(|holder| holder.pid),
         "rings": rings.iter().map(|r| ring_json(r, &arguments.store)).collect::<Vec<_>>(),
         "rings_passed_over": around.rings.refused,
         "promises": promises::as_json(&around.judged),
@@ -374,7 +375,7 @@ fn runs_json(info: &Info, deleted: &DeletedRoom, around: &Around) -> serde_json:
         "deletions": deleted.deletions,
         "deleted_series": deleted.series,
         "deleted_runs_bytes_estimated": deleted.runs_bytes,
-        "settler_pid": around.settler_pid,
+        "settler_pid": around.settler.and_then(|holder| holder.pid),
         "settling_stopped": around.settling_stopped,
         "settling_memory_bytes_max": super::record::SETTLING_BYTES,
     })

@@ -4,7 +4,7 @@ use super::{Format, print_json, promises};
 use crate::failure::{Mistake, Outcome, Result};
 use crate::size;
 use baro_log::{
-    Geometry, Role, StoreLock, init_growing, open_folder, read_identity, segment_name,
+    Geometry, LOCK, Role, StoreLock, init_growing, open_folder, read_identity, segment_name,
     set_when_full,
 };
 use baro_ondisk::{Identity, StoreId, WhenFull};
@@ -164,7 +164,19 @@ pub(crate) struct How {
 /// Files and folders that are there already; a file system of its own has the one of its repair.
 fn others_in(folder: &Path) -> u64 {
     let there = baro_sys::files::list(folder).unwrap_or_default();
-    there.iter().filter(|name| *name != "lost+found").count() as u64
+    there.iter().filter(|name| *name != "lost+found" && *name != LOCK).count() as u64
+}
+
+/// The same, unless another process has made one meanwhile.
+pub(crate) fn make_if_missing(path: &Path, log_bytes: u64, how: How, quiet: bool) -> Result<()> {
+    match make(path, log_bytes, how, quiet) {
+        Err(failure) if failure.causes().any(is_there) => Ok(()),
+        made => made.map(|_| ()),
+    }
+}
+
+fn is_there(cause: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(cause.downcast_ref(), Some(baro_log::Error::Exists { .. }))
 }
 
 /// Makes a store; shows progress on a terminal unless `quiet`.

@@ -269,7 +269,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if let Some(log_bytes) = arguments.init.filter(|_| !is_there) {
         let quiet = arguments.format != Format::Text;
         let recycle = arguments.recycle;
-        init::make(&arguments.store, log_bytes, init::How { recycle, grow: true }, quiet)?;
+        init::make_if_missing(
+            &arguments.store,
+            log_bytes,
+            init::How { recycle, grow: true },
+            quiet,
+        )?;
     }
     // Frames on stdin come in any size; nobody says theirs before.
     let record_bytes = match arguments.stdin {
@@ -319,6 +324,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
                 report::status_line(recorder, elapsed_ns);
             }
             service.tick(recorder, unsettled.as_deref());
+            settles.waits_for_another()
         },
         || {
             service.stopping();
@@ -453,12 +459,12 @@ impl Recording {
 }
 
 /// Runs feeds until the time is over, all have ended, or a stop is asked for; `tick` is called a
-/// few times a second.
+/// few times a second, and says whether settling waits for another process.
 pub(crate) fn record(
     recorder: Recorder,
     feeds: Vec<Feed>,
     duration_ns: Option<u64>,
-    tick: impl FnMut(&Recorder, u64),
+    tick: impl FnMut(&Recorder, u64) -> bool,
 ) -> Result<Recording> {
     record_with(recorder, feeds, Vec::new(), duration_ns, tick, || {})
 }
@@ -470,7 +476,7 @@ fn record_with(
     feeds: Vec<Feed>,
     attached: Vec<u64>,
     duration_ns: Option<u64>,
-    mut tick: impl FnMut(&Recorder, u64),
+    mut tick: impl FnMut(&Recorder, u64) -> bool,
     stopping: impl Fn(),
 ) -> Result<Recording> {
     let stop = AtomicBool::new(false);
@@ -528,11 +534,16 @@ fn record_with(
 
 /// Settling that makes no progress for this long is not waited for.
 const SETTLING_PATIENCE_NS: u64 = 20_000_000_000;
+/// The same of another process that settling waits for, once a signal has asked to end.
+const SIGNAL_PATIENCE_NS: u64 = 2_000_000_000;
 
 /// What the rings hold needs segments that settling is still to give free: it hears nothing of the
-/// recorder once that closes.
-fn await_settling(recorder: &Recorder, mut tick: impl FnMut()) {
+/// recorder once that closes. For another process it is waited until a signal comes; `tick` says whether
+/// that is so. Nothing that is durable makes room: what finds none stays in the rings, is told, and is taken
+/// over by the next recorder.
+fn await_settling(recorder: &Recorder, mut tick: impl FnMut() -> bool) {
     let mut seen = (0, clock::monotonic_ns());
+    let mut asked_ns = None;
     // Other processes may go on pushing: that waits in their rings.
     let offered: Vec<RingReport> = recorder.status().rings;
     loop {
@@ -541,19 +552,27 @@ fn await_settling(recorder: &Recorder, mut tick: impl FnMut()) {
         let waits = status.segments_unsettled > 0
             && (held || status.trouble == Trouble::None)
             && status.rings.iter().zip(&offered).any(|(ring, at)| ring.durable < at.offered);
+        if !waits {
+            return;
+        }
         let now_ns = clock::monotonic_ns();
         if status.durable_blocks != seen.0 {
             seen = (status.durable_blocks, now_ns);
         }
-        if !waits {
+        let for_another = tick();
+        let still_ns = now_ns - seen.1;
+        if termination::requested().is_some() {
+            asked_ns.get_or_insert(now_ns);
+        }
+        let asked = asked_ns.map(|asked_ns| still_ns.min(now_ns - asked_ns));
+        let over = match (for_another, asked) {
+            (true, Some(still_ns)) => still_ns > SIGNAL_PATIENCE_NS,
+            (true, None) => false,
+            (false, _) => still_ns > SETTLING_PATIENCE_NS,
+        };
+        if over {
             return;
         }
-        if now_ns - seen.1 > SETTLING_PATIENCE_NS {
-            // Counted, and said at the end.
-            recorder.unsettled_yield(true);
-            return;
-        }
-        tick();
         clock::sleep_ns(10_000_000);
     }
 }

@@ -7,12 +7,13 @@ use super::{Format, is_recorded, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_bytes, show_ns};
 use baro_store::{
-    DictionaryWritten, Error, Extent, RunRetention, SettleOptions, Settled, Settler, Store,
+    DictionaryWritten, Error, Extent, Holding, RunRetention, SettleOptions, Settled, Settler, Store,
 };
 use baro_sys::{clock, schedule, termination};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: baro settle /data/s --all")]
@@ -87,13 +88,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         rest: if beside { super::record::REST } else { 0 },
         ..SettleOptions::default()
     };
-    let mut settler = Settler::open(&arguments.store, options)?;
+    let told = AtomicBool::new(false);
+    let turn = move |holding: Option<&Holding>| {
+        if let Some(holding) = holding
+            && !told.swap(true, Ordering::Relaxed)
+        {
+            say!("settling waits for {holding}");
+        }
+        termination::requested().is_none()
+    };
+    let mut settler = Settler::open_with(&arguments.store, options, turn)?;
     let extent = if arguments.all { Extent::All } else { Extent::Enough };
     let show = arguments.format == Format::Text && baro_command::status_on_terminal();
     let started_ns = clock::monotonic_ns();
     let mut done = Done::default();
     loop {
-        let step = settler.step(extent)?;
+        let step = match settler.step(extent) {
+            Err(Error::Ended) => {
+                done.ended = true;
+                break;
+            }
+            step => step?,
+        };
         let more = step.more;
         done.add(step);
         if show {

@@ -2,7 +2,7 @@
 //! in place, since the process that writes a backup holds a lock on it.
 
 use crate::{Error, Result};
-use baro_log::{IDENTITY, remove_if_there};
+use baro_log::{IDENTITY, LOCK, remove_if_there};
 use baro_ondisk::StoreId;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::path::Path;
@@ -40,9 +40,25 @@ impl Mark {
 /// # Errors
 /// It holds something else.
 pub(super) fn prepare<T: Storage>(target: &T, path: &Path, store: StoreId) -> Result<()> {
+    if check(target, path, store)? {
+        return Ok(());
+    }
+    remove_if_there(target, NEW)?;
+    let file = target.create(NEW)?;
+    file.write_at(0, &Mark::default().encode(store))?;
+    file.sync_data()?;
+    target.rename(NEW, MARK)?;
+    Ok(target.sync_folder("")?)
+}
+
+/// Whether `target` has a mark of `store`, and is no empty folder. Changes nothing.
+///
+/// # Errors
+/// It holds something else.
+pub(super) fn check<T: Storage>(target: &T, path: &Path, store: StoreId) -> Result<bool> {
     let refused = |why: &str| Err(Error::NotABackup { path: path.to_owned(), why: why.to_owned() });
     match Mark::read(target)? {
-        Some((of, _)) if of == store.to_string() => return Ok(()),
+        Some((of, _)) if of == store.to_string() => return Ok(true),
         Some((of, _)) if of.is_empty() => return refused("its file backup is damaged"),
         Some(_) => return refused("it is the backup of another store"),
         None => {}
@@ -51,15 +67,10 @@ pub(super) fn prepare<T: Storage>(target: &T, path: &Path, store: StoreId) -> Re
     if names.iter().any(|name| name == IDENTITY) {
         return refused("it is a store, and no backup of this one");
     }
-    if names.iter().any(|name| name != "lost+found" && name != NEW) {
+    if names.iter().any(|name| ![LOCK, NEW, "lost+found"].contains(&name.as_str())) {
         return refused("it is not empty, and no backup of this store");
     }
-    remove_if_there(target, NEW)?;
-    let file = target.create(NEW)?;
-    file.write_at(0, &Mark::default().encode(store))?;
-    file.sync_data()?;
-    target.rename(NEW, MARK)?;
-    Ok(target.sync_folder("")?)
+    Ok(false)
 }
 
 #[cfg(test)]

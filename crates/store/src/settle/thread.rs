@@ -10,9 +10,10 @@
 //! (`tests/settling.rs`).
 
 use super::pace::Pace;
+use super::turns::Turns;
 use super::{Dropped, Extent, SettleOptions, Settled, Settler};
 use crate::{Damage, Error, Result, handover};
-use baro_log::Logged;
+use baro_log::{Holding, Logged};
 use baro_sys::{clock, schedule};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -53,6 +54,11 @@ pub enum SettlingState {
     Another {
         /// That process, if known.
         pid: Option<u32>,
+    },
+    /// It waits for another process, which deletes from the store, or settles it in a moment.
+    Waits {
+        /// Who that is.
+        holding: Holding,
     },
     /// It cannot settle, for this reason, and tries again.
     Stopped {
@@ -111,6 +117,18 @@ impl Shared {
         *self.logged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Another process has the manifest, or has it no more; a stop is told until something has gone well.
+    fn wait_for(&self, holding: Option<&Holding>) {
+        self.update(|status| match (holding, &status.state) {
+            (_, SettlingState::Stopped { .. }) => {}
+            (Some(holding), _) => {
+                status.state = SettlingState::Waits { holding: holding.clone() };
+            }
+            (None, SettlingState::Waits { .. }) => status.state = SettlingState::Working,
+            (None, _) => {}
+        });
+    }
+
     fn update(&self, change: impl FnOnce(&mut SettlingStatus)) {
         change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -144,6 +162,7 @@ impl Settling {
             settler: None,
             taken_bytes: 0,
             settled_at_ns: clock::monotonic_ns(),
+            was_behind: false,
             first: true,
             all: false,
         };
@@ -223,6 +242,8 @@ struct Work {
     /// Of [`Logged::sample_bytes`], those that were there at the last settling.
     taken_bytes: u64,
     settled_at_ns: u64,
+    /// More than half of the log was unsettled when the last look began.
+    was_behind: bool,
     /// What earlier sessions have left has not been looked at.
     first: bool,
     /// Everything is to be settled, and is not yet.
@@ -256,10 +277,11 @@ impl Work {
         }
     }
 
-    /// Waits; but no longer once half of the log is unsettled, if it was not before. False at the end.
+    /// Waits; but no longer once half of the log is unsettled, if it was not at the last look. False at the
+    /// end.
     fn rest(&self, ended: &Receiver<()>, wait_ns: u64) -> bool {
         let behind = || self.shared.logged().is_some_and(|logged| logged.is_behind());
-        let (since_ns, was_behind) = (clock::monotonic_ns(), behind());
+        let (since_ns, was_behind) = (clock::monotonic_ns(), self.was_behind);
         loop {
             let left_ns = wait_ns.saturating_sub(clock::monotonic_ns().saturating_sub(since_ns));
             let slice = Duration::from_nanos(left_ns.min(BEHIND_NS));
@@ -302,6 +324,7 @@ impl Work {
         let fresh = sample_bytes.saturating_sub(self.taken_bytes);
         let waited = now_ns.saturating_sub(self.settled_at_ns) >= self.settling.wait_ns;
         let behind = logged.is_some_and(|logged| logged.is_behind());
+        self.was_behind = behind;
         // Whatever was taken last: what was not certain then, and is now, is not fresh; and where all
         // waits for room nothing fresh comes. A look for nothing is followed by a long rest.
         let pressing = behind;
@@ -330,17 +353,25 @@ impl Work {
         self.pace.set(if behind { 0 } else { self.options.rest });
         if self.settler.is_none() {
             let pace = Arc::clone(&self.pace);
-            self.settler = Some(Settler::open_at(&self.path, self.options, pace)?);
+            let (shared, asked) = (Arc::clone(&self.shared), Arc::clone(&pace));
+            let turns = Turns::new(move |holding| {
+                shared.wait_for(holding);
+                !asked.ended()
+            });
+            self.settler = Some(Settler::open_at(&self.path, self.options, pace, turns)?);
         }
         self.state(SettlingState::Working);
         let Some(settler) = &mut self.settler else { return Ok(every_ns) };
+        let waited_ns = settler.turns.waited_ns();
         let extent = if self.all { Extent::All } else { Extent::Enough };
         // Half of the log is unsettled: what is left over may be too little then.
         let done = if behind { settler.step(extent)? } else { in_background(settler, extent)? };
         self.first = false;
         let worked = done.runs > 0 || done.merged > 0 || done.dropped.runs > 0 || done.cleaned > 0;
         self.shared.update(|status| status.add(&done));
-        let took_ns = clock::monotonic_ns() - now_ns;
+        // That somebody else had the manifest for long is no reason to rest for long.
+        let waited_ns = settler.turns.waited_ns() - waited_ns;
+        let took_ns = (clock::monotonic_ns() - now_ns).saturating_sub(waited_ns);
         if !done.more {
             settler.write_dictionary()?;
             self.taken_bytes = sample_bytes;

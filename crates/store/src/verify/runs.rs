@@ -147,7 +147,7 @@ fn unnamed<S: Storage>(store: &Store<S>) -> Result<Vec<String>> {
     };
     let counts = |name: &String| {
         let is = |run: &RunEntry| run_name(run.id) == format!("{RUNS}/{name}");
-        ["manifest", "lock", "lake"].contains(&name.as_str())
+        ["manifest", "manifest.lock", "lock", "lake"].contains(&name.as_str())
             || store.runs.manifest.runs.iter().any(is)
     };
     names.retain(|name| !counts(name));

@@ -11,7 +11,10 @@
 use super::Disk;
 use super::below::Below;
 use crate::Result;
-use crate::lock::{Holder, LockFile, is_locked, try_lock, unlock};
+use crate::files::PRIVATE;
+use crate::lock::{
+    Attempt, Holder, LockFile, is_locked, keep_to_writers, read_by_somebody, try_lock, unlock,
+};
 use std::fs::File;
 use std::path::Path;
 
@@ -27,9 +30,36 @@ pub struct PartLock {
 impl PartLock {
     /// Takes byte `byte` of an open file; `None` if another has it. `path` is for messages.
     pub(crate) fn take(file: File, byte: u32, path: &Path) -> Result<Option<PartLock>> {
+        Ok(PartLock::attempt(file, byte, path)?.taken())
+    }
+
+    fn attempt(file: File, byte: u32, path: &Path) -> Result<PartAttempt> {
         let byte = i64::from(byte);
-        let taken = try_lock(&file, byte, path)?;
-        Ok(taken.then(|| PartLock { file, byte, pid: std::process::id() }))
+        Ok(match try_lock(&file, byte, path)? {
+            Attempt::Taken => PartAttempt::Taken(PartLock { file, byte, pid: std::process::id() }),
+            Attempt::Held => PartAttempt::Held,
+            Attempt::Read => PartAttempt::Read,
+        })
+    }
+}
+
+/// What came of an attempt to take a byte of a file.
+#[derive(Debug)]
+pub enum PartAttempt {
+    /// It is held now.
+    Taken(PartLock),
+    /// Another has it.
+    Held,
+    /// Somebody has a read lock on it, which Barograph never takes.
+    Read,
+}
+
+impl PartAttempt {
+    fn taken(self) -> Option<PartLock> {
+        match self {
+            PartAttempt::Taken(part) => Some(part),
+            PartAttempt::Held | PartAttempt::Read => None,
+        }
     }
 }
 
@@ -43,17 +73,35 @@ impl Drop for PartLock {
 }
 
 impl Disk {
-    /// Takes the lock `name`, whose file is made if it is not there: see [`LockFile::take`].
+    /// Takes the lock `name`, whose file is made if it is not there: see [`LockFile::take`]. Whoever may not
+    /// write it may not read it either, also in a store that others may read: a reader could lock it.
     ///
     /// # Errors
-    /// The operating system's reason; it is no regular file.
+    /// The operating system's reason; it is no regular file; somebody has a read lock on it.
     pub fn lock(&self, name: &str) -> Result<std::result::Result<LockFile, Holder>> {
         let below = self.below(name)?;
-        let mode = self.new_mode();
-        if let Ok(made) = below.create(mode) {
+        if let Ok(made) = below.create(PRIVATE) {
             self.give(&made);
         }
-        LockFile::take_open(below.open_or_create(mode)?, below.path())
+        LockFile::take_open(below.open_or_create(PRIVATE)?, below.path())
+    }
+
+    /// Takes a byte of a file that is only there for that, and is made, for its writers alone, if it is not
+    /// there; `None` if another has it.
+    ///
+    /// # Errors
+    /// As [`Disk::lock`].
+    pub fn lock_private_part(&self, name: &str, byte: u32) -> Result<Option<PartLock>> {
+        let below = self.below(name)?;
+        if let Ok(made) = below.create(PRIVATE) {
+            self.give(&made);
+        }
+        let file = below.open_or_create(PRIVATE)?;
+        keep_to_writers(&file);
+        match PartLock::attempt(file, byte, below.path())? {
+            PartAttempt::Read => Err(read_by_somebody(below.path())),
+            other => Ok(other.taken()),
+        }
     }
 
     /// Who holds the lock `name`; `None` if nobody does or there is no such file.
@@ -81,7 +129,16 @@ impl Disk {
         PartLock::take(below.open(true, false)?, byte, below.path())
     }
 
-    /// Whether somebody, this process too, has a byte of a file; not if it is not there.
+    /// The same, and tells whether who has it may be one of ours.
+    ///
+    /// # Errors
+    /// The file cannot be opened for writing.
+    pub fn try_part(&self, name: &str, byte: u32) -> Result<PartAttempt> {
+        let below = self.below(name)?;
+        PartLock::attempt(below.open(true, false)?, byte, below.path())
+    }
+
+    /// Whether somebody, this process too, has a byte of a file for writing; not if it is not there.
     ///
     /// # Errors
     /// The file cannot be opened.

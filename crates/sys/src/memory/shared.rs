@@ -263,7 +263,10 @@ impl SharedMemory {
     /// The kernel has no such locks (before 3.15), or none is left.
     pub fn try_lock(&self, byte: i64) -> Result<bool> {
         match &self.owner.file {
-            Some(file) => crate::lock::try_lock(file, byte, &self.owner.path),
+            Some(file) => {
+                let attempt = crate::lock::try_lock(file, byte, &self.owner.path)?;
+                Ok(attempt == crate::lock::Attempt::Taken)
+            }
             None => Ok(true),
         }
     }

@@ -41,7 +41,7 @@ pub(super) fn with_settling<T>(
 }
 
 fn watch(store: &Path, recorder: Option<&Recorder>, waiting: &Waiting, ended: &Receiver<()>) {
-    let mut settling: Option<Settling> = None;
+    let (mut settling, mut told): (Option<Settling>, _) = (None, None);
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
         if termination::requested().is_some() {
             waiting.stop();
@@ -61,7 +61,14 @@ fn watch(store: &Path, recorder: Option<&Recorder>, waiting: &Waiting, ended: &R
         }
         if let Some(settling) = &settling {
             settling.logged(logged);
-            waiting.settling_stopped(match settling.status().state {
+            let state = settling.status().state;
+            if let SettlingState::Waits { holding } = &state
+                && told.as_ref() != Some(holding)
+            {
+                say!("settling waits for {holding}");
+                told = Some(holding.clone());
+            }
+            waiting.settling_stopped(match state {
                 SettlingState::Stopped { reason } => Some(reason),
                 _ => None,
             });

@@ -3,7 +3,11 @@
 //!
 //! A source that can wait (stdin, an import) waits for settling when the log is full of unsettled
 //! samples. To one that cannot, and to stdin if settling has stopped, such samples yield; how many
-//! segments that were is counted, and costs exit code 3.
+//! segments that were is counted, and costs exit code 3. Another process, which settles or deletes, is
+//! waited for however long that takes, and that is said: settling has not stopped.
+//!
+//! Invariant: nothing that is durable yields because another process is slow. Held by
+//! `a_stopped_delete_costs_a_source_that_waits_nothing` (`tests/turns.rs`).
 
 use crate::failure::Result;
 use baro_recorder::Recorder;
@@ -70,8 +74,15 @@ impl Settles {
             SettlingState::Stopped { reason } => Some(format!("settling has stopped: {reason}")),
             SettlingState::Another { pid: Some(pid) } => Some(format!("process {pid} settles")),
             SettlingState::Another { pid: None } => Some("another process settles".to_owned()),
+            SettlingState::Waits { holding } => Some(format!("settling waits for {holding}")),
             _ => None,
         }
+    }
+
+    /// Whether room is made once another process goes on: it settles itself, or has the manifest.
+    pub(super) fn waits_for_another(&self) -> bool {
+        let state = self.settling.as_ref().map(|settling| settling.status().state);
+        matches!(state, Some(SettlingState::Another { .. } | SettlingState::Waits { .. }))
     }
 
     /// Ends it; what is not settled is settled by the next recorder, or by `baro settle`.
