@@ -232,7 +232,7 @@ impl<P: Place> Lake<P> {
     /// Fails if it is not known which runs there are, or how series are called.
     fn check_store(&self) -> Result<()> {
         let damage = self.store.damage_so_far();
-        match damage.into_iter().find(|damage| damage.loss == Loss::Manifest) {
+        match damage.into_iter().find(|damage| damage.loss.is_of_manifest()) {
             Some(damage) => Err(baro_store::Error::Manifest { damage: Box::new(damage) }.into()),
             None => self.check_names(),
         }

@@ -52,8 +52,8 @@ pub use lock::{ByteLock, Holding, InitLock, KnowingLock, ManifestLock, Role, Sto
 pub use logged::Logged;
 pub use making::{Making, PIECE_BYTES, Step as MakingStep};
 pub use names::{
-    CATALOG, CATALOG_NEW, DICTIONARY, DICTIONARY_NEW, FOLDER, GROW, IDENTITY, KEPT, LOCK, MANIFEST,
-    PINS, RUNS, RUNS_LOCK, kept_name, numbered, pin_name, run_name, segment_name,
+    BACKUP_MARK, CATALOG, CATALOG_NEW, DICTIONARY, DICTIONARY_NEW, FOLDER, GROW, IDENTITY, KEPT,
+    LOCK, MANIFEST, PINS, RUNS, RUNS_LOCK, kept_name, numbered, pin_name, run_name, segment_name,
 };
 pub use pins::{
     Pins, kept_epochs, list_folder, read_message, remove_if_there, write_pin, write_request,
@@ -63,6 +63,6 @@ pub use recover::{Recovery, Segments, open_folder, read_identity, recover};
 pub use running::{Span, spans};
 pub use series::{Inserted, SeriesTable};
 pub use session::{Extent, Hole, Proof, Verdict, dead_from, judge, known_end};
-pub use settled::read_settled;
+pub use settled::{mend_settled, read_progress};
 pub use switch::set_when_full;
 pub use walk::{Blocks, Found, FoundHeader, Walk};

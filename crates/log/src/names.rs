@@ -1,5 +1,7 @@
 //! All names on disk, in one place.
 
+/// Says that the folder is the backup of a store.
+pub const BACKUP_MARK: &str = "backup";
 /// Identity and geometry.
 pub const IDENTITY: &str = "store";
 /// The identity while init writes it.

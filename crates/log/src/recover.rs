@@ -4,7 +4,7 @@
 //! started only when everything before its predecessor is durable (`docs/format.md`, "Order").
 
 use super::closed::closed_end;
-use super::names::{IDENTITY, segment_name};
+use super::names::{BACKUP_MARK, IDENTITY, segment_name};
 use super::rebuilt::rebuild;
 use super::session::{Extent, Proof, dead_from, judge};
 use super::settled::last_settled_epoch;
@@ -12,7 +12,8 @@ use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, DeadTail, End, Identity, SegmentHeader, SegmentKind, Summary, Wear,
+    BLOCK_HEADER_BYTES, Beside, DeadTail, End, Identity, Lives, SegmentHeader, SegmentKind,
+    Summary, Wear,
 };
 use baro_sys::disk::Disk;
 use baro_sys::memory::AlignedBuffer;
@@ -41,6 +42,9 @@ pub struct Segments {
     pub grown: u32,
     /// What the newest header says of the store's wear.
     pub wear: Wear,
+    /// What it says of the segments beside it, and the newest generation of the manifest that any says;
+    /// changed if any says so.
+    pub beside: Beside,
 }
 
 /// What was found, and what the next session builds on.
@@ -72,6 +76,9 @@ pub struct Recovery {
     pub wear: Wear,
     /// Realtime and boottime of the newest block that was found.
     pub last_block_ns: Option<(i64, i64)>,
+    /// Segments are not those that were there when the newest was begun: files of an earlier time were put
+    /// back, or headers say that this was found before.
+    pub changed: bool,
     /// What the newest segment with live blocks holds: for the header of the next one. None if some
     /// of its blocks are damaged or dead.
     pub summary: Option<Summary>,
@@ -110,6 +117,20 @@ pub fn read_identity<S: Storage>(storage: &S, path: &Path) -> Result<Identity> {
 }
 
 impl Segments {
+    /// Started segments beside the newest: number of the file, and epoch.
+    #[must_use]
+    pub fn others(&self) -> BTreeMap<u32, u64> {
+        let others = self.started.iter().rev().skip(1);
+        others.map(|(header, _)| (header.index, header.epoch)).collect()
+    }
+
+    /// Whether there are others beside the newest than it says; not known where headers are damaged.
+    fn are_changed(&self) -> bool {
+        let known = self.damaged.is_empty() && self.rebuilt.is_empty();
+        let told = self.beside.segments.filter(|_| known);
+        self.beside.changed || told.is_some_and(|told| told != Lives::of(&self.others()))
+    }
+
     /// Reads the headers of all segments.
     ///
     /// # Errors
@@ -140,6 +161,7 @@ impl Segments {
             match header {
                 Ok((header, crc)) if header.started() => {
                     found.ends.extend(SegmentHeader::dead_tails(&unit));
+                    found.beside.meet(&Beside::of(&unit), header.epoch > newest);
                     if header.epoch > newest {
                         newest = header.epoch;
                         found.dead = SegmentHeader::dead_tails(&unit).collect();
@@ -219,6 +241,7 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         wear: segments.wear,
         last_block_ns: None,
         summary: None,
+        changed: segments.are_changed() && storage.open(BACKUP_MARK, Access::Read).is_err(),
         segments,
     };
     let tail: Vec<_> = recovery
@@ -247,9 +270,12 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     }
     // The newest header counts what came before it.
     if let Some(newest) = tails.first() {
-        recovery.wear.log_bytes += newest.bytes;
-        recovery.wear.padding_bytes += newest.padding_bytes;
-        recovery.wear.payload_bytes += newest.payload_bytes;
+        recovery.wear = recovery.wear.with(&Wear {
+            log_bytes: newest.bytes,
+            padding_bytes: newest.padding_bytes,
+            payload_bytes: newest.payload_bytes,
+            other_bytes: 0,
+        });
     }
     recovery.last_block_ns = tails.iter().find_map(|tail| tail.last_block_ns);
     tails.reverse();

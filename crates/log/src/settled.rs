@@ -3,14 +3,21 @@
 //! Invariant: no epoch that is settled is given to a segment again, whatever headers are damaged:
 //! its blocks would count as settled. Held by `a_settled_epoch_is_never_given_again` of the store.
 
-use super::MANIFEST;
+use super::{BACKUP_MARK, MANIFEST, ManifestLock, RUNS, Recovery};
+use crate::Result;
 use baro_ondisk::{Manifest, Settled, StoreId};
+use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage, StorageFile};
 
-/// How far the log is settled; `None` if there is no manifest of this store that can be read: its reader in the store says so.
+/// Who settles or deletes is waited for so long.
+const PATIENCE_NS: u64 = 30_000_000_000;
+
+/// Generation of the manifest, and how far it says that the log is settled; `None` if there is no
+/// manifest of this store that can be read: its reader in the store says so.
 #[must_use]
-pub fn read_settled<S: Storage>(storage: &S, store: StoreId) -> Option<Settled> {
-    Some(read_manifest(storage, store)?.settled)
+pub fn read_progress<S: Storage>(storage: &S, store: StoreId) -> Option<(u64, Settled)> {
+    let manifest = read_manifest(storage, store)?;
+    Some((manifest.generation, manifest.settled))
 }
 
 pub(crate) fn read_manifest<S: Storage>(storage: &S, store: StoreId) -> Option<Manifest> {
@@ -24,8 +31,57 @@ pub(crate) fn read_manifest<S: Storage>(storage: &S, store: StoreId) -> Option<M
 
 /// The highest epoch that is settled, or in part.
 pub(super) fn last_settled_epoch<S: Storage>(storage: &S, store: StoreId) -> u64 {
-    read_settled(storage, store).map_or(0, |settled| match settled.end {
-        0 => settled.epoch.saturating_sub(1),
-        _ => settled.epoch,
-    })
+    read_progress(storage, store).map_or(0, |(_, settled)| settled.last_epoch())
+}
+
+/// Where more is settled than the log that `recovery` found has ever had, somebody has changed the
+/// manifest: what is recorded from now on would count as settled, and never be read. So nothing counts
+/// as settled any more, durably, and one block as damaged, so that it stays told. Whatever is in runs
+/// already is settled once more, which changes nothing. What was found, in a sentence.
+///
+/// Where a header is damaged, it may be that of the segment which is settled, and all stays.
+///
+/// # Errors
+/// Another process keeps the manifest locked, or the operating system refuses.
+pub fn mend_settled(disk: &Disk, recovery: &mut Recovery) -> Result<Option<String>> {
+    let newest = recovery.segments.started.last().map_or(0, |(header, _)| header.epoch);
+    if let Some(found) = read_manifest(disk, recovery.identity.store)
+        && disk.sync_folder(RUNS).is_ok()
+    {
+        // Durable from now on: headers may tell of it.
+        let generation = &mut recovery.segments.beside.generation;
+        *generation = found.generation.max(*generation);
+    }
+    // Into a backup the manifest comes before the log.
+    let copied = disk.open(BACKUP_MARK, Access::Read).is_ok();
+    if recovery.last_epoch <= newest || !recovery.segments.damaged.is_empty() || copied {
+        return Ok(None);
+    }
+    let _lock =
+        ManifestLock::take(disk, "begins to record", &mut |_, waited_ns| waited_ns < PATIENCE_NS)?;
+    let found = read_manifest(disk, recovery.identity.store);
+    let Some(mut manifest) = found.filter(|found| found.settled.last_epoch() > newest) else {
+        return Ok(None);
+    };
+    let last = manifest.settled.last_epoch();
+    manifest.settled = Settled::default();
+    manifest.lost_blocks = manifest.lost_blocks.saturating_add(1);
+    manifest.generation += 1;
+    let new = format!("{MANIFEST}.new");
+    match disk.remove(&new) {
+        Err(error) if !error.is_missing() => return Err(error.into()),
+        _ => {}
+    }
+    let file = disk.create(&new)?;
+    file.write_at(0, &manifest.encode())?;
+    file.sync_data()?;
+    disk.rename(&new, MANIFEST)?;
+    disk.sync_folder(RUNS)?;
+    let generation = &mut recovery.segments.beside.generation;
+    *generation = manifest.generation.max(*generation);
+    recovery.last_epoch = newest;
+    Ok(Some(format!(
+        "{MANIFEST} says that epoch {last} is settled, and the log has never come further than \
+         {newest}: somebody has changed one of them. All of the log counts as unsettled now"
+    )))
 }

@@ -1,7 +1,7 @@
 //! A block as it is read: header, chunk table, bodies. The writer's side is `build`.
 
 use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
-use crate::identity::expect;
+use crate::identity::{check_count, expect};
 use crate::limits::{BLOCK_BYTES_MAX, CHUNKS_MAX, UNIT_BYTES, round_up_to_unit};
 use crate::record::Records;
 use crate::{Error, Kind, Link, Samples, Section, StoreId, What, crc32c};
@@ -172,9 +172,13 @@ impl BlockHeader {
         // A record takes at least two bytes, so a count cannot make a reader size anything large.
         range("records", 88, u64::from(header.body_bytes / 2), header.records)?;
         // The block after it must have a sequence too (fuzz/corpus/segment/last-sequence).
-        if header.sequence == u64::MAX {
-            let (field, limit, found) = ("sequence", u64::MAX - 1, header.sequence);
-            return Err(Error::OutOfRange { what, field, offset: 40, limit, found });
+        for (field, offset, found) in [
+            ("epoch", 32, header.epoch),
+            ("sequence", 40, header.sequence),
+            ("durable", 48, header.durable),
+            ("bytes of padding", 112, header.padding_bytes),
+        ] {
+            check_count(what, field, offset, found)?;
         }
         Ok(header)
     }

@@ -1,7 +1,7 @@
 //! The `store` file: who a store is and how its log is laid out. One unit, written last by init.
 
 use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
-use crate::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX, UNIT_BYTES};
+use crate::limits::{COUNT_MAX, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX, UNIT_BYTES};
 use crate::{Error, What, crc32c};
 use core::fmt;
 
@@ -159,6 +159,19 @@ pub(crate) fn seal_unit(unit: &mut [u8; UNIT_BYTES]) {
 
 /// Checks length, magic, version and CRC of a header unit, in the order that gives the clearest
 /// error: a foreign file is called foreign before it is called damaged.
+/// A count that nobody can have reached is refused.
+pub(crate) fn check_count(
+    what: What,
+    field: &'static str,
+    offset: u64,
+    found: u64,
+) -> Result<(), Error> {
+    if found <= COUNT_MAX {
+        return Ok(());
+    }
+    Err(Error::OutOfRange { what, field, offset, limit: COUNT_MAX, found })
+}
+
 pub(crate) fn check_unit(what: What, bytes: &[u8], magic: &[u8; 8]) -> Result<(), Error> {
     check_unit_up_to(what, bytes, magic, VERSION)
 }

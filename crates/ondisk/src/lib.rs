@@ -11,6 +11,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod beside;
 mod block;
 mod build;
 mod bytes;
@@ -35,6 +36,7 @@ mod segment;
 mod summary;
 mod varint;
 
+pub use beside::{Beside, Lives};
 pub use block::{BLOCK_HEADER_BYTES, Block, BlockHeader, Chunk, Chunks};
 pub use build::{BlockBuilder, end_mark};
 pub use catalog::{Declaration, DeclarationBatch, Joint, Type};

@@ -29,6 +29,9 @@ pub const FIELD_NAME_BYTES_MAX: usize = 64;
 pub const LAYOUT_BYTES_MAX: usize = 256 << 10;
 /// Most pages of names, and of ids, in a dictionary: 16 GiB, more than a catalog can hold.
 pub const DICTIONARY_PAGES_MAX: u32 = 1 << 22;
+/// Epochs, sequences of blocks, generations and numbers of runs: they begin near 0 and rise by one, so
+/// that nobody reaches this, and sums of two have room. What is larger was never written.
+pub const COUNT_MAX: u64 = 1 << 62;
 /// Longest name of a pin.
 pub const PIN_NAME_BYTES_MAX: usize = 256;
 /// Longest reason in a pin.

@@ -5,7 +5,7 @@
 //! `manifest`.
 
 use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
-use crate::identity::VERSION;
+use crate::identity::{VERSION, check_count};
 use crate::limits::{DELETED_RANGES_MAX, DELETIONS_MAX, RUNS_MAX, UNIT_BYTES, round_up_to_unit};
 use crate::{Deletion, Error, IdRange, LogPlace, StoreId, What, crc32c};
 use alloc::collections::BTreeMap;
@@ -22,6 +22,12 @@ pub struct Settled {
 }
 
 impl Settled {
+    /// The newest epoch of which something is settled.
+    #[must_use]
+    pub fn last_epoch(&self) -> u64 {
+        if self.end == 0 { self.epoch.saturating_sub(1) } else { self.epoch }
+    }
+
     /// Whether the block with this sequence in the segment of `epoch` is in a run.
     #[must_use]
     pub fn covers(&self, epoch: u64, sequence: u64) -> bool {
@@ -44,6 +50,9 @@ pub struct RunEntry {
     pub time_min_ns: i64,
     /// Latest time.
     pub time_max_ns: i64,
+    /// CRC of its footer, by which another file of this size and number is told from it; `None` where
+    /// an older version has made the run.
+    pub footer_crc: Option<u32>,
 }
 
 /// Which runs count, and how far the log has been settled into them.
@@ -116,7 +125,8 @@ impl Manifest {
             put(&mut bytes, at + 16, &run.samples.to_le_bytes());
             put(&mut bytes, at + 24, &run.time_min_ns.to_le_bytes());
             put(&mut bytes, at + 32, &run.time_max_ns.to_le_bytes());
-            put(&mut bytes, at + 40, &[run.level]);
+            put(&mut bytes, at + 40, &[run.level, u8::from(run.footer_crc.is_some())]);
+            put(&mut bytes, at + 44, &run.footer_crc.unwrap_or(0).to_le_bytes());
         }
         let mut range_at = ranges_at;
         for (at, deletion) in self.deletions.iter().enumerate() {
@@ -191,6 +201,7 @@ impl Manifest {
                 time_min_ns: i64_at(bytes, at + 24),
                 time_max_ns: i64_at(bytes, at + 32),
                 level: bytes.get(at + 40).copied().unwrap_or(0),
+                footer_crc: (bytes.get(at + 41) == Some(&1)).then(|| u32_at(bytes, at + 44)),
             }
         };
         let manifest = Manifest {
@@ -202,6 +213,14 @@ impl Manifest {
             runs: (0..runs).map(run).collect(),
             deletions: decode_deletions(bytes, runs, deletions)?,
         };
+        for (field, offset, found) in [
+            ("generation", 32, manifest.generation),
+            ("settled epoch", 40, manifest.settled.epoch),
+            ("settled end", 48, manifest.settled.end),
+            ("next run", 56, manifest.next_run),
+        ] {
+            check_count(what, field, offset, found)?;
+        }
         if let Some(last) = manifest.runs.iter().map(|run| run.id).max()
             && last >= manifest.next_run
         {
@@ -317,6 +336,7 @@ mod tests {
             samples: 10 * id,
             time_min_ns: -(id as i64),
             time_max_ns: i64::MAX,
+            footer_crc: (id % 2 == 1).then_some(id as u32),
         };
         Manifest {
             store: StoreId([7; 16]),

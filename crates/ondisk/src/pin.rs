@@ -5,7 +5,7 @@
 //! the fuzz target `pin`.
 
 use crate::bytes::{array_at, i64_at, put, u16_at, u64_at};
-use crate::identity::{VERSION, check_unit, seal_unit};
+use crate::identity::{VERSION, check_count, check_unit, seal_unit};
 use crate::limits::{PIN_NAME_BYTES_MAX, PIN_REASON_BYTES_MAX, PIN_SPAN_NS_MAX, UNIT_BYTES};
 use crate::{Error, StoreId, What};
 use alloc::string::String;
@@ -169,6 +169,11 @@ impl Pin {
         }
         if reason > PIN_REASON_BYTES_MAX {
             return out_of_range("reason bytes", 106, PIN_REASON_BYTES_MAX as u64, reason as u64);
+        }
+        check_count(what, "first epoch", 88, u64_at(bytes, 88))?;
+        // All ones: it is open.
+        if u64_at(bytes, 96) != u64::MAX {
+            check_count(what, "last epoch", 96, u64_at(bytes, 96))?;
         }
         let text = |at: usize, length: usize| {
             let bytes = bytes.get(at..at + length).unwrap_or(&[]);

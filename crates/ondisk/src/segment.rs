@@ -1,7 +1,7 @@
 //! The header of a segment: one unit at the start of every file of the log and of the catalog.
 
 use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
-use crate::identity::{VERSION, check_segment_bytes, check_unit, seal_unit};
+use crate::identity::{VERSION, check_count, check_segment_bytes, check_unit, seal_unit};
 use crate::limits::{SEGMENTS_MAX, UNIT_BYTES};
 use crate::{Error, StoreId, Summary, What};
 
@@ -100,6 +100,17 @@ pub struct Wear {
 }
 
 impl Wear {
+    /// And further bytes. A header may say anything, and a count that has come to its end stays there.
+    #[must_use]
+    pub fn with(&self, more: &Wear) -> Self {
+        Wear {
+            log_bytes: self.log_bytes.saturating_add(more.log_bytes),
+            padding_bytes: self.padding_bytes.saturating_add(more.padding_bytes),
+            payload_bytes: self.payload_bytes.saturating_add(more.payload_bytes),
+            other_bytes: self.other_bytes.saturating_add(more.other_bytes),
+        }
+    }
+
     /// All bytes handed to the device.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
@@ -118,7 +129,7 @@ impl Wear {
     }
 }
 
-const FLAGS_AT: usize = 108;
+pub(crate) const FLAGS_AT: usize = 108;
 /// There is a summary; older writers left none.
 const HAS_SUMMARY: u32 = 1;
 const ENTRIES_AT: usize = 112;
@@ -202,6 +213,13 @@ impl SegmentHeader {
         let dead = u32_at(bytes, 104);
         if dead as usize > DeadTail::MAX {
             return Err(out_of_range("dead tails", 104, DeadTail::MAX as u64, u64::from(dead)));
+        }
+        check_count(what, "epoch", 40, u64_at(bytes, 40))?;
+        check_count(what, "first block", 64, u64_at(bytes, 64))?;
+        check_count(what, "generation", 4088, u64_at(bytes, 4088))?;
+        if let Some(told) = Self::summary(bytes) {
+            check_count(what, "epoch of the summary", SUMMARY_AT as u64, told.epoch)?;
+            check_count(what, "end of the summary", SUMMARY_AT as u64 + 8, told.end)?;
         }
         let header = SegmentHeader {
             kind,

@@ -75,6 +75,8 @@ pub enum Tell {
     Watch(usize, Trigger),
     /// Samples are in runs up to there.
     Settled(Settled),
+    /// The newest manifest that is durable has this generation.
+    Generation(u64),
     /// Whether unsettled segments yield to new records from now on.
     UnsettledYield(bool),
     /// An earlier session has left so much in this segment.

@@ -17,7 +17,9 @@ use crate::writer::{
     WRITE_THREADS, WriterThread,
 };
 use crate::{Error, Opening, Options, Result};
-use baro_log::{Catalog, Declared, Held, Recovery, Role, StoreLock, open_folder, recover};
+use baro_log::{
+    Catalog, Declared, Held, Recovery, Role, StoreLock, mend_settled, open_folder, recover,
+};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, Layout, Pin, StoreId, Type, WhenFull};
 use baro_promises::{Facts, Look};
@@ -111,7 +113,8 @@ impl Recorder {
             .map_err(|holder| Error::Busy { path: path.to_owned(), pid: holder.pid })?;
         options.says.iter().try_for_each(|says| lock.say(says))?;
         schedule::raise_open_files();
-        let recovery = recover(&disk, path)?;
+        let mut recovery = recover(&disk, path)?;
+        let changed = mend_settled(&disk, &mut recovery)?;
         check_retention(&options, &recovery)?;
         let catalog = Catalog::read(&disk)?;
         // Declarations that a killed process had written but not synced are believed from now on.
@@ -185,6 +188,14 @@ impl Recorder {
         let writer = WriterThread::start(engine, device, queue, scheduling, published, events)?;
         let mut guard = Guard::new(disk.clone(), &recovery, session);
         guard.look_back(&recovery, || declarations.has_channels());
+        changed.into_iter().for_each(|said| guard.say(said));
+        if recovery.changed {
+            guard.say(
+                "segments of the log are not those that were there when the newest was begun: files \
+                 of an earlier time were put back, and what was in their place is lost"
+                    .to_owned(),
+            );
+        }
         let requests = requests_to(&declarations, store, &rings, opening.rings_taken_over > 0);
         let keeper =
             KeeperThread::start(keeper, (guard, requests), (keeper_commands, keeper_queue), link)?;

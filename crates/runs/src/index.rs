@@ -105,6 +105,12 @@ impl RunIndex {
         Footer::decode(file_bytes, tail).map(|footer| footer.at)
     }
 
+    /// The CRC that a footer ends with: index and header are in it by their CRCs.
+    #[must_use]
+    pub fn footer_crc(footer: &[u8]) -> u32 {
+        footer.last_chunk().copied().map_or(0, u32::from_le_bytes)
+    }
+
     /// Reads the index: `header` is the file's first unit, `index` the bytes where
     /// [`RunIndex::footer`] says, `footer` the last bytes of the file.
     ///

@@ -39,6 +39,8 @@ pub struct RunSummary {
     pub bytes: u64,
     /// Earliest and latest time.
     pub times_ns: Option<(i64, i64)>,
+    /// CRC of the footer, which stands at its end.
+    pub footer_crc: u32,
 }
 
 /// Writes a run; `out` gets its bytes in the order of the file.
@@ -227,7 +229,8 @@ where
         let footer = footer.encode();
         debug_assert_eq!(footer.len(), FOOTER_BYTES);
         self.write(&footer)?;
-        Ok(RunSummary { pages: self.pages, bytes: self.offset, ..self.summary })
+        let footer_crc = crate::RunIndex::footer_crc(&footer);
+        Ok(RunSummary { pages: self.pages, bytes: self.offset, footer_crc, ..self.summary })
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), E> {

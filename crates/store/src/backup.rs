@@ -32,9 +32,15 @@ use baro_sys::clock;
 use baro_sys::disk::{Disk, PartAttempt};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use log::Outdated;
-use mark::MARK;
+use mark::{MARK, Mark};
 use place::Place;
 use std::path::{Path, PathBuf};
+
+/// The newest epoch that a backup has put there, if the folder is one: until then it holds what each
+/// file held when it was copied.
+pub(crate) fn reaches<S: Storage>(storage: &S) -> Option<u64> {
+    Mark::read(storage).ok().flatten().map(|(_, mark)| mark.reaches)
+}
 
 /// What a backup keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -218,7 +224,7 @@ pub fn backup_in<S: Storage, T: Storage>(
 
 /// The manifest of the copy.
 fn wanted<S: Storage>(store: &Store<S>, options: &BackupOptions) -> Result<Manifest> {
-    if let Some(damage) = store.runs.damage.iter().find(|damage| damage.loss == Loss::Manifest) {
+    if let Some(damage) = store.runs.damage.iter().find(|damage| damage.loss.is_of_manifest()) {
         return Err(Error::Manifest { damage: Box::new(damage.clone()) });
     }
     if let Some(damage) = store.catalog.opening.iter().find(|damage| damage.is_loss()) {

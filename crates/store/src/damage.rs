@@ -22,6 +22,12 @@ pub enum Loss {
     /// Blocks of the log that were damaged when they were settled: in no run, and gone from the log
     /// sooner or later.
     Unsettled(u64),
+    /// How far the log is settled: all of it counts as unsettled.
+    Settled,
+    /// Runs and deletions that came after an older manifest which was put back.
+    Since,
+    /// Segments in whose place files of an earlier time were put.
+    Replaced,
     /// A pin: what it keeps may be recycled.
     Pin,
     /// So many copies of segments that a pin holds, which are not in the log any more; 0 if they are there
@@ -87,6 +93,13 @@ pub enum Source {
         /// What there is.
         found: Copies,
     },
+    /// Other segments are beside the newest than when it was begun.
+    Beside {
+        /// How many there were.
+        expected: u32,
+        /// How many there are.
+        found: u32,
+    },
     /// Two recorders have written at the same time.
     Mixed {
         /// The session that began later.
@@ -94,6 +107,14 @@ pub enum Source {
         /// The one that has written after it all the same.
         earlier: u64,
     },
+}
+
+impl Loss {
+    /// Whether it is not known which runs count: nothing is settled or deleted then.
+    #[must_use]
+    pub fn is_of_manifest(self) -> bool {
+        matches!(self, Loss::Manifest | Loss::Since)
+    }
 }
 
 impl Damage {
@@ -131,6 +152,18 @@ impl Damage {
                 "until then runs are neither merged nor dropped: if its rights or the device are the \
                  reason, mend these; else release the store (baro lake STORE --release), and hand it \
                  over to a new table"
+            }
+            Loss::Settled => {
+                "none; the next settling or recording mends it (baro settle STORE), and it stays told; put \
+                 the file back if somebody changed it"
+            }
+            Loss::Since => {
+                "put the newest runs/manifest back; until then nothing is settled, merged or deleted; \
+                 without it copy what is readable: baro recover STORE NEW"
+            }
+            Loss::Replaced => {
+                "put the newest segment files back, if there is a copy of them and nobody has recorded \
+                 since (baro backup); this stays told"
             }
             Loss::Pin => "pin the window again (baro pin), then remove the file",
             Loss::Copies(_) => {
@@ -176,6 +209,11 @@ impl fmt::Display for Damage {
                     expected.count, expected.last_epoch, expected.bytes, found.count, found.bytes
                 )?;
             }
+            Source::Beside { expected, found } => write!(
+                f,
+                "expected the {expected} other segments that there were when this one was begun, found \
+                 {found}, not all of them the same: somebody has put a segment file of an earlier time back"
+            )?,
             Source::Mixed { later, earlier } => {
                 write!(
                     f,
@@ -194,6 +232,11 @@ impl fmt::Display for Damage {
                 Ok(())
             }
             Loss::Handover => f.write_str("; which runs a table has is not known"),
+            Loss::Settled => {
+                f.write_str("; how far the log is settled is not known: all of it is read")
+            }
+            Loss::Since => f.write_str("; what was settled and deleted since is not known"),
+            Loss::Replaced => f.write_str("; what was in their place is lost"),
             Loss::Pin => f.write_str("; what it keeps may be recycled"),
             Loss::Copies(0) => f.write_str("; part of what it keeps is lost"),
             Loss::Copies(count) => write!(f, "; {count} segments that it keeps are lost"),

@@ -16,7 +16,7 @@ use crate::interval::{Filter, Interval, Reading};
 use crate::merge::Part;
 use crate::settle::write_manifest;
 use crate::unsettled::{samples_of, texts_of};
-use crate::{Aggregate, Damage, Error, Every, Loss, Query, Result, Store, Values};
+use crate::{Aggregate, Damage, Error, Every, Query, Result, Store, Values};
 use baro_log::{Holding, ManifestLock, RUNS};
 use baro_ondisk::limits::{DELETED_RANGES_MAX, DELETIONS_MAX};
 use baro_ondisk::{Deletion, IdRange, Kind, LogPlace, SampleColumns, Type, is_deleted};
@@ -144,7 +144,7 @@ impl<S: Storage> Store<S> {
     /// Puts a deletion of all that is seen into the manifest; false, and nothing is done, if that is
     /// another one by now.
     fn put_deletion(&mut self, ids: &[u32], interval: Interval) -> Result<bool> {
-        if let Some(damage) = self.runs.damage.iter().find(|d| d.loss == Loss::Manifest) {
+        if let Some(damage) = self.runs.damage.iter().find(|d| d.loss.is_of_manifest()) {
             return Err(Error::Manifest { damage: Box::new(damage.clone()) });
         }
         let mut manifest = self.runs.manifest.clone();

@@ -191,14 +191,16 @@ impl<S: Storage> Store<S> {
         }
         // The newest header counts what came before it; behind it there may be no blocks yet.
         let newest = self.segments.newest_epoch;
-        info.wear.log_bytes += if newest > 0 { UNIT_BYTES as u64 } else { 0 };
+        let mut behind =
+            Wear { log_bytes: if newest > 0 { UNIT_BYTES as u64 } else { 0 }, ..Wear::default() };
         let last = index.segments.last();
         if let Some(last) = last.filter(|last| last.segment.header.epoch == newest) {
-            info.wear.log_bytes += last.bytes;
-            info.wear.padding_bytes += last.padding_bytes;
+            behind.log_bytes += last.bytes;
+            behind.padding_bytes += last.padding_bytes;
             // As far as headers of blocks tell: with the heads of the records.
-            info.wear.payload_bytes += last.body_bytes;
+            behind.payload_bytes += last.body_bytes;
         }
+        info.wear = info.wear.with(&behind);
         Ok(info)
     }
 }

@@ -41,6 +41,7 @@ mod segments;
 mod selection;
 mod selector;
 mod settle;
+mod settled;
 mod slices;
 mod store;
 mod tail;

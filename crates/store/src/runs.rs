@@ -201,14 +201,14 @@ impl<F: StorageFile> Runs<F> {
             let Some(id) = id.filter(|id| run_name(*id) == format!("{RUNS}/{name}")) else {
                 continue;
             };
-            let Ok(mut run) = open_run(storage, store, &RunEntry { id, ..RunEntry::default() })
-            else {
-                continue;
-            };
+            let any = RunEntry { id, ..RunEntry::default() };
+            let Ok((mut run, _)) = open_any(storage, store, &any) else { continue };
             let (time_min_ns, time_max_ns) = run.index.time_range().unwrap_or((0, 0));
             let (level, samples) = (run.index.info().level, run.index.samples());
             let bytes = run.file.size_bytes()?;
-            run.entry = RunEntry { id, level, bytes, samples, time_min_ns, time_max_ns };
+            let footer_crc = run.entry.footer_crc;
+            run.entry =
+                RunEntry { id, level, bytes, samples, time_min_ns, time_max_ns, footer_crc };
             found.push(Arc::new(run));
         }
         found.sort_by_key(|run| (std::cmp::Reverse(run.entry.level), run.entry.id));
@@ -234,11 +234,46 @@ impl From<baro_sys::Error> for Unopened {
     }
 }
 
+/// Opens the run that `entry` means: a file of its number from another history of the store, or of an
+/// older copy, is damage, though it is whole by itself.
 pub(crate) fn open_run<S: Storage>(
     storage: &S,
     store: StoreId,
     entry: &RunEntry,
 ) -> std::result::Result<RunFile<S::File>, Unopened> {
+    let (run, footer_crc) = open_any(storage, store, entry)?;
+    let (from_ns, to_ns) = run.index.time_range().unwrap_or((entry.time_min_ns, entry.time_max_ns));
+    let crc = |crc: u32| u64::from(crc);
+    let fields = [
+        ("bytes of the run", entry.bytes, run.file.size_bytes()?),
+        ("samples of the run", entry.samples, run.index.samples()),
+        ("earliest time of the run", entry.time_min_ns as u64, from_ns as u64),
+        ("latest time of the run", entry.time_max_ns as u64, to_ns as u64),
+        ("level of the run", entry.level.into(), run.index.info().level.into()),
+        ("CRC of its footer", crc(entry.footer_crc.unwrap_or(footer_crc)), crc(footer_crc)),
+    ];
+    match fields.into_iter().find(|(_, expected, found)| expected != found) {
+        None => Ok(run),
+        Some((field, expected, found)) => {
+            let (what, offset) = (baro_ondisk::What::Manifest, 0);
+            let source = baro_ondisk::Error::Mismatch { what, field, offset, expected, found };
+            let loss = Loss::Samples(entry.samples);
+            Err(Unopened::Damaged(Damage::format(&run_name(entry.id), source, loss)))
+        }
+    }
+}
+
+/// Whether there is a run of this number that can be opened.
+pub(crate) fn is_run<S: Storage>(storage: &S, store: StoreId, id: u64) -> bool {
+    open_any(storage, store, &RunEntry { id, ..RunEntry::default() }).is_ok()
+}
+
+/// Opens any run of this number, and the CRC of its footer.
+fn open_any<S: Storage>(
+    storage: &S,
+    store: StoreId,
+    entry: &RunEntry,
+) -> std::result::Result<(RunFile<S::File>, u32), Unopened> {
     let name = run_name(entry.id);
     let damaged = |source: Source| {
         let loss = Loss::Samples(entry.samples);
@@ -286,5 +321,6 @@ pub(crate) fn open_run<S: Storage>(
         return Err(damaged(Source::Format(source)));
     }
     let (index, file) = (Arc::new(index), Arc::new(file));
-    Ok(RunFile { entry: *entry, index, file, mask: None, reads: <_>::default() })
+    let run = RunFile { entry: *entry, index, file, mask: None, reads: <_>::default() };
+    Ok((run, RunIndex::footer_crc(&footer)))
 }

@@ -9,7 +9,8 @@ use crate::damage::{Damage, Loss, Source};
 use baro_log::{Blocks, Rebuilt, kept_epochs, kept_name, rebuild, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    DeadTail, Error as Format, Identity, SegmentHeader, SegmentKind, Summary, Wear, What, WhenFull,
+    Beside, DeadTail, Error as Format, Identity, Lives, SegmentHeader, SegmentKind, Summary, Wear,
+    What, WhenFull,
 };
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -52,6 +53,8 @@ pub(crate) struct Segments {
     pub(crate) blank: u32,
     /// Segment files that are there.
     pub(crate) grown: u32,
+    /// Segment files of the log that tell no epoch: missing, or with a damaged header.
+    pub(crate) unread: u32,
     /// Of the newest header: what was handed to the device before it.
     pub(crate) wear: Wear,
     pub(crate) damage: Vec<Damage>,
@@ -61,6 +64,10 @@ pub(crate) struct Segments {
     pub(crate) ends: Vec<DeadTail>,
     /// What headers tell of other segments.
     pub(crate) summaries: Vec<(SegmentFile, Summary)>,
+    /// What the newest header tells of the segments beside it, and any of the manifest.
+    pub(crate) beside: Beside,
+    /// Others are beside it.
+    differs: Option<(Lives, Lives)>,
     /// Epoch of that header; 0 if there is none.
     pub(crate) newest_epoch: u64,
 }
@@ -83,16 +90,49 @@ pub(crate) fn read_segments<S: Storage>(
     identity: &Identity,
     access: Access,
 ) -> Result<Segments> {
-    let first = read_once(storage, identity, access)?;
+    let mut first = read_once(storage, identity, access)?;
+    // A writer may begin two segments during one look. Only what is so twice is so.
+    let mut replaced = None;
+    for _ in 0..LOOKS {
+        let Some((expected, found)) = first.differs else { break };
+        let again = read_once(storage, identity, access)?;
+        let stays = again.differs == first.differs && again.newest_epoch == first.newest_epoch;
+        first = again;
+        if stays {
+            let newest = first.started.iter().rev().find(|s| s.header.epoch == first.newest_epoch);
+            let file = newest.map_or_else(String::new, |newest| newest.file.name());
+            let source = Source::Beside { expected: expected.count, found: found.count };
+            replaced = Some(Damage { file, offset: 4080, source, loss: Loss::Replaced });
+            break;
+        }
+    }
     let epochs =
         |s: &Segments| Some((s.started.first()?.header.epoch, s.started.last()?.header.epoch));
-    let Some((oldest, newest)) = epochs(&first) else { return Ok(first) };
-    if newest - oldest < first.started.len() as u64 {
-        return Ok(first);
+    if let Some((oldest, newest)) = epochs(&first)
+        && newest - oldest >= first.started.len() as u64
+    {
+        first = read_once(storage, identity, access)?;
+        first.started.retain(|segment| segment.header.epoch <= newest);
     }
-    let mut second = read_once(storage, identity, access)?;
-    second.started.retain(|segment| segment.header.epoch <= newest);
-    Ok(second)
+    first.damage.extend(replaced);
+    Ok(first)
+}
+
+/// Looks at all headers until two in a row have found the same.
+const LOOKS: u32 = 8;
+
+/// What the newest header tells of the segments beside it, and what there is, if that is another thing.
+/// Nothing is known where headers are damaged, nor of a backup, which copies one file after another.
+fn differs<S: Storage>(storage: &S, found: &Segments) -> Option<(Lives, Lives)> {
+    let told = found.beside.segments.filter(|_| found.unread == 0)?;
+    let others = found.started.iter().filter(|s| s.header.epoch != found.newest_epoch);
+    let place = |s: &SegmentRef| match s.file {
+        SegmentFile::Log(index) => Some((index, s.header.epoch)),
+        SegmentFile::Kept(_) => None,
+    };
+    let there = Lives::of(&others.filter_map(place).collect());
+    let copied = || crate::backup::reaches(storage).is_some_and(|to| found.newest_epoch <= to);
+    (told != there && !copied()).then_some((told, there))
 }
 
 fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Result<Segments> {
@@ -136,6 +176,12 @@ fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Re
         }
     }
     count_headless(&mut found, headless, identity.when_full);
+    found.unread = found.grown.saturating_sub(found.blank + found.started.len() as u32);
+    found.differs = differs(storage, &found);
+    if found.beside.changed {
+        let (file, offset, source) = (baro_log::FOLDER.to_owned(), 0, Source::Earlier);
+        found.damage.push(Damage { file, offset, source, loss: Loss::Replaced });
+    }
     let in_log: BTreeSet<u64> = found.started.iter().map(|s| s.header.epoch).collect();
     read_kept((storage, access), identity, &in_log, &mut found, &mut blocks)?;
     let misplaced = |s: &SegmentRef| s.file != SegmentFile::Log(s.header.index);
@@ -295,6 +341,7 @@ fn look<F: StorageFile>(
         return Ok(None);
     }
     found.ends.extend(SegmentHeader::dead_tails(unit));
+    found.beside.meet(&Beside::of(unit), header.epoch > found.newest_epoch);
     let file = SegmentFile::Log(index);
     found.summaries.extend(SegmentHeader::summary(unit).map(|summary| (file, summary)));
     if header.epoch > found.newest_epoch {

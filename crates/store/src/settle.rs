@@ -24,8 +24,9 @@ pub use retention::{Dropped, RunRetention};
 pub use thread::{Settling, SettlingOptions, SettlingState, SettlingStatus};
 
 use crate::catalog::write_dictionary_in_portions;
-use crate::damage::{Damage, Loss};
+use crate::damage::Damage;
 use crate::runs::{Runs, read_manifest};
+use crate::verify::runs::younger_run;
 use crate::{Error, Hold, Result, Store};
 use baro_log::{
     KnowingLock, MANIFEST, ManifestLock, RUNS, Role, StoreLock, run_name, tell_deletions,
@@ -283,7 +284,7 @@ impl<S: Storage> Settler<S> {
         // Of a session that goes on more blocks may follow in a segment that seems to be its last.
         let recording = recording || self.store.last_session() != known;
         let mut report = Settled::default();
-        if let Some(damage) = self.store.runs.damage.iter().find(|d| d.loss == Loss::Manifest) {
+        if let Some(damage) = self.store.runs.damage.iter().find(|d| d.loss.is_of_manifest()) {
             return Err(Error::Manifest { damage: Box::new(damage.clone()) });
         }
         report.damage.extend(self.store.runs.damage.iter().cloned());
@@ -344,6 +345,13 @@ impl<S: Storage> Settler<S> {
             // What is damaged is not cleaned up behind.
             Err(_) => return Ok(()),
         };
+        // Nor behind an older one that was put back.
+        if self.store.runs.damage.iter().any(|damage| damage.loss.is_of_manifest()) {
+            return Ok(());
+        }
+        if let Some(damage) = younger_run(storage, self.store.identity.store, &manifest)? {
+            return Err(Error::Manifest { damage: Box::new(damage) });
+        }
         // Whoever was killed may not have made durable what is read here.
         storage.sync_folder(RUNS)?;
         for name in storage.list(RUNS)? {

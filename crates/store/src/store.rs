@@ -44,6 +44,8 @@ pub struct Store<S: Storage = Disk> {
     /// The same as far as summaries tell it.
     lately: OnceLock<Index>,
     pub(crate) runs: Runs<S::File>,
+    /// The segment that settling has come to ends before that place.
+    pub(crate) short: OnceLock<Damage>,
     /// What was read of blocks that are in no run.
     pub(crate) held: Mutex<KeptBlocks>,
     opening: Vec<Damage>,
@@ -129,6 +131,7 @@ impl<S: Storage> Store<S> {
             recent: OnceLock::new(),
             lately: OnceLock::new(),
             runs: Runs::default(),
+            short: OnceLock::new(),
             held: Mutex::default(),
             opening,
             spare: crate::query::Spare::default(),
@@ -162,7 +165,8 @@ impl<S: Storage> Store<S> {
             Hold::Unreadable(damage) => Some(*damage),
             Hold::None | Hold::Known(_) => None,
         };
-        Ok(())
+        self.short = OnceLock::new();
+        self.trust_settled()
     }
 
     /// The session that was begun last.
@@ -218,7 +222,8 @@ impl<S: Storage> Store<S> {
             let source = Source::Unreadable(format!("is no valid pin: {why}"));
             Damage { file: file.clone(), offset: 0, source, loss: Loss::Pin }
         });
-        let parts = parts.into_iter().flatten().chain(&self.handed).chain(index);
+        let told = self.handed.iter().chain(self.short.get());
+        let parts = parts.into_iter().flatten().chain(told).chain(index);
         parts.cloned().chain(pins).collect()
     }
 
@@ -268,6 +273,7 @@ impl<S: Storage> Store<S> {
         let segments = self.segments.since(epoch);
         let (storage, access) = (&self.storage, self.access);
         let index = Index::build(storage, access, when_full, &segments, search)?;
+        self.short_of_settled(&index);
         Ok(place.get_or_init(|| index))
     }
 

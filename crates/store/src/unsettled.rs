@@ -12,7 +12,7 @@ use crate::read::{LiveBlock, Notes, read_segment};
 use crate::segments::SegmentRef;
 use crate::{Error, Result, SegmentFile, Store};
 use baro_log::{Blocks, kept_epochs};
-use baro_ondisk::{Kind, SampleColumns, Samples, Section, Settled};
+use baro_ondisk::{Kind, SampleColumns, Samples, Section};
 use baro_sys::storage::Storage;
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
@@ -219,11 +219,6 @@ impl Part for LogPart {
 }
 
 impl<S: Storage> Store<S> {
-    /// How far the log is settled.
-    pub(crate) fn settled(&self) -> Settled {
-        self.runs.manifest.settled
-    }
-
     /// Segments that may hold blocks which are in no run.
     fn unsettled_segments(&self) -> Result<impl Iterator<Item = &SegmentIndex>> {
         let settled = self.settled();
@@ -295,9 +290,11 @@ impl<S: Storage> Store<S> {
         mut segment: impl FnMut(&SegmentIndex) -> bool,
         mut each: impl FnMut(&SegmentIndex, &LiveBlock<'_>, &mut Notes) -> Result<ControlFlow<()>>,
     ) -> Result<(Notes, bool)> {
+        let segments = self.unsettled_segments()?;
+        // Known once it is known where the segment ends to which that has come.
         let (settled, mut buffer) = (self.settled(), Blocks::new()?);
         let (mut notes, mut patience) = (Notes::default(), Patience::new(self.identity.when_full));
-        for entry in self.unsettled_segments()? {
+        for entry in segments {
             if !segment(entry) {
                 continue;
             }

@@ -111,6 +111,7 @@ impl<S: Storage> Store<S> {
         ids: Option<&[u32]>,
         mut each: impl FnMut(UsedPart),
     ) -> Result<Notes> {
+        self.index()?;
         let settled = self.settled();
         let mut unfolded = UnfoldedSamples::default();
         let mut notes = self.blocks_with(self.access, |live, notes| {

@@ -324,9 +324,11 @@ impl Pass {
         if first < expected {
             self.report.records_repeated += 1;
         } else if holes != self.holes {
-            self.report.records_missing_with_blocks += first - expected;
+            let count = &mut self.report.records_missing_with_blocks;
+            *count = count.saturating_add(first - expected);
         } else {
-            self.report.records_unexplained += first - expected;
+            let count = &mut self.report.records_unexplained;
+            *count = count.saturating_add(first - expected);
         }
     }
 }

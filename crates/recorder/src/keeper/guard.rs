@@ -177,7 +177,7 @@ impl Guard {
         }
     }
 
-    fn say(&mut self, what: String) {
+    pub(crate) fn say(&mut self, what: String) {
         self.findings.say(what);
     }
 }

@@ -6,7 +6,7 @@
 //! cuts by `what_a_killed_settling_said_lets_nothing_be_recycled_before_it_is_durable` of the store.
 
 use super::{Keeper, Log, Tell};
-use baro_log::{RUNS, read_settled};
+use baro_log::{RUNS, read_progress};
 use baro_sys::storage::Storage;
 
 /// Between two looks at the manifest.
@@ -20,11 +20,14 @@ impl<S: Storage> Keeper<S> {
             return;
         }
         self.settled_at_ns = now_ns + LOOK_NS;
-        let Some(settled) = read_settled(&self.storage, self.identity.store) else { return };
+        let Some((generation, settled)) = read_progress(&self.storage, self.identity.store) else {
+            return;
+        };
         // Whoever settles renames first and syncs the folder then, or is killed between: what is read
         // here may be gone after a power cut. Nothing is recycled for that.
         if settled > self.settled && self.storage.sync_folder(RUNS).is_ok() {
             self.settled = settled;
+            log.tell(Tell::Generation(generation));
             log.tell(Tell::Settled(settled));
             self.drop_copies(log);
         }

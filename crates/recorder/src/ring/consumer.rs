@@ -8,8 +8,11 @@ use super::waits::Waits;
 use baro_ondisk::{Gap, Kind, Samples};
 use std::sync::atomic::Ordering;
 
-/// Above any sequence that a producer can reach, and far from where sums wrap.
-const SEQUENCE_MAX: u64 = 1 << 62;
+/// Above any sequence and any count that a producer can reach: ten million a second for two hundred
+/// years. Sums over all rings of a recorder do not wrap.
+pub(super) const SEQUENCE_MAX: u64 = 1 << 56;
+/// By so much counts may differ that are stored one after another by a process which was killed between.
+const COUNTS_APART: u64 = 1024;
 
 /// How far the writer has come in a ring: what it may release once this is durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -156,6 +159,17 @@ impl RingReader {
             told: 0,
         };
         reader.look();
+        if !reader.broken && at.sequence > reader.offered.saturating_add(COUNTS_APART) {
+            reader.give_up();
+        }
+        if reader.broken && at.sequence > reader.offered.min(SEQUENCE_MAX) {
+            // What says how far it is in the log cannot be: that of the log itself counts.
+            reader.at.sequence = skip_below;
+            reader.released.sequence = skip_below;
+            reader.offered = skip_below;
+            reader.broken = false;
+            reader.give_up();
+        }
         // A crash between the stores of `release` leaves records that are durable already.
         while let Some(head) = head_at(&reader.ring, reader.at.bytes)
             .filter(|head| reader.head > reader.at.bytes && head.sequence < at.sequence)
@@ -184,7 +198,7 @@ impl RingReader {
             || used > self.ring.capacity() as u64
             || !head.is_multiple_of(8)
             || head < self.head
-            || offered >= SEQUENCE_MAX
+            || !self.counts_can_be(offered, head)
             || self.ring.memory.is_cut()
         {
             self.give_up();
@@ -193,6 +207,15 @@ impl RingReader {
         self.head = head;
         self.offered = offered;
         self.looked_at = self.at.bytes;
+    }
+
+    /// Whether so many can have been offered: each was pushed, which takes room, or refused.
+    fn counts_can_be(&self, offered: u64, head: u64) -> bool {
+        let full = self.ring.refused_full().load(Ordering::Acquire);
+        let large = self.ring.refused_large().load(Ordering::Acquire);
+        let pushed = head / HEAD_BYTES as u64;
+        [offered, full, large].into_iter().all(|count| count < SEQUENCE_MAX)
+            && offered <= pushed.saturating_add(full).saturating_add(large) + COUNTS_APART
     }
 
     /// Nothing is taken from this ring again. What it held is a gap: as much as is known of, and at
@@ -353,8 +376,8 @@ impl RingReader {
     pub(crate) fn take_gap(&mut self, gap: &Gap) {
         self.damaged = None;
         self.at.sequence = self.at.sequence.saturating_add(gap.lost());
-        self.at.logged_full += gap.ring_full;
-        self.at.logged_large += gap.too_large;
+        self.at.logged_full = self.at.logged_full.saturating_add(gap.ring_full);
+        self.at.logged_large = self.at.logged_large.saturating_add(gap.too_large);
     }
 
     /// Sequence expected next.

@@ -1,5 +1,6 @@
 //! The producer's side: push.
 
+use super::consumer::SEQUENCE_MAX;
 use super::folder::TO_ATTACH;
 use super::layout::{PRODUCER_LOCK, Ring, STATE_CLOSED, WRITER_LOCK, record_bytes};
 use super::number::{Number, UNTOLD};
@@ -141,23 +142,25 @@ impl RingReport {
         read: impl Fn(usize) -> u64,
     ) -> Self {
         // The durable position is read first, so that it is never above what was offered.
-        let durable = read(layout::DURABLE);
+        // What cannot be says nothing: whoever takes the ring over gives it up.
+        let count = |at| Some(read(at)).filter(|count| *count < SEQUENCE_MAX).unwrap_or(0);
+        let durable = count(layout::DURABLE);
         let tail = read(layout::TAIL);
         let head = read(layout::HEAD);
         let Told { trouble, settling_stopped } = Told::decode(read(layout::TOLD));
         RingReport {
             producer,
-            offered: read(layout::NEXT_SEQUENCE),
-            refused_full: read(layout::REFUSED_FULL),
-            refused_large: read(layout::REFUSED_LARGE),
-            written: read(layout::WRITTEN),
+            offered: count(layout::NEXT_SEQUENCE),
+            refused_full: count(layout::REFUSED_FULL),
+            refused_large: count(layout::REFUSED_LARGE),
+            written: count(layout::WRITTEN),
             durable,
             used_bytes: head.saturating_sub(tail),
             capacity_bytes,
             record_bytes_max,
             trouble,
             settling_stopped,
-            gone_below: read(layout::GONE_BELOW),
+            gone_below: count(layout::GONE_BELOW),
             left: 0,
             left_samples: 0,
         }
@@ -199,6 +202,11 @@ impl Producer {
         let released = ring.durable().load(Ordering::Acquire);
         let seen = consumer::last_sequence(&ring, tail, head).max(released);
         let next_sequence = ring.next_sequence().load(Ordering::Acquire).max(seen);
+        if next_sequence >= SEQUENCE_MAX {
+            let (path, field, offset) = (ring.memory.path().to_owned(), "next sequence", 136);
+            let (expected, found) = (SEQUENCE_MAX - 1, next_sequence);
+            return Err(Error::ForeignRing { path, field, offset, expected, found });
+        }
         let tail = if tail <= head { tail } else { head };
         ring.next_sequence().store(next_sequence, Ordering::Release);
         // Not before: what one who waited has left in the ring waits on.

@@ -289,3 +289,46 @@ fn a_damaged_header_is_refused_by_name() {
     }
     assert!(Ring::attach(memory, None).is_ok());
 }
+
+/// Offsets: `docs/format.md`, "Ring".
+#[test]
+fn counts_that_cannot_be_give_a_ring_up_and_no_gap_is_larger_than_what_was_pushed() {
+    const MOST: u64 = u64::MAX;
+    let hostile: [&[(usize, u64)]; 8] = [
+        &[(136, MOST)],
+        &[(144, MOST), (152, MOST)],
+        &[(144, MOST - 1)],
+        &[(264, MOST)],
+        &[(136, MOST - 5), (144, MOST - 5)],
+        &[(136, MOST), (144, MOST), (264, MOST - 1), (272, MOST), (304, MOST)],
+        &[(136, 1 << 40)],
+        &[(264, 1 << 40)],
+    ];
+    for fields in hostile {
+        let (mut producer, reader, memory) = pair();
+        assert_eq!(
+            (producer.push_frame(1, 5, &[1]), producer.push_frame(1, 5, &[2])),
+            (Ok(0), Ok(1))
+        );
+        drop((producer, reader));
+        for (at, value) in fields {
+            memory.counter(*at).store(*value, Ordering::Release);
+        }
+        let report = Ring::attach(memory.clone(), None).unwrap().report();
+        for count in [report.refused_full, report.refused_large, report.durable, report.written] {
+            assert!(count <= 1 << 40, "{fields:?}: {report:?}");
+        }
+        let mut reader = RingReader::new(Ring::attach(memory, None).unwrap(), 1).unwrap();
+        assert!(reader.broken(), "{fields:?}");
+        let (records, gaps) = drain(&mut reader);
+        assert_eq!((records.len(), gaps.len()), (0, 1), "{fields:?}: {gaps:?}");
+        assert!(gaps[0].lost() <= 2, "{fields:?}: {gaps:?}");
+        assert!(reader.sequence() <= 3, "{fields:?}: {}", reader.sequence());
+    }
+    // Counts of refused records that were logged already are the writer's own.
+    let (_, _, memory) = pair();
+    memory.counter(280).store(MOST, Ordering::Release);
+    memory.counter(288).store(MOST, Ordering::Release);
+    let mut reader = RingReader::new(Ring::attach(memory, None).unwrap(), 0).unwrap();
+    assert_eq!(drain(&mut reader), (Vec::new(), Vec::new()));
+}

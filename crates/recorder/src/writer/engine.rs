@@ -29,10 +29,12 @@ use crate::ring::RingReader;
 use crate::types::KnownTypes;
 use baro_log::Recovery;
 use baro_ondisk::limits::{CHUNKS_MAX, UNIT_BYTES};
-use baro_ondisk::{BlockBuilder, DeadTail, SampleStage, SegmentHeader, StoreId, Summary, Wear};
+use baro_ondisk::{
+    Beside, BlockBuilder, DeadTail, SampleStage, SegmentHeader, StoreId, Summary, Wear,
+};
 use baro_sys::memory::AlignedBuffer;
 use pins::OpenPin;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The clocks at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,6 +129,12 @@ pub struct Engine {
     /// What that segment holds, or the one that recovery found; none after a failure, until the next
     /// segment is started.
     told: Option<Summary>,
+    /// Segments that have been started, by their files.
+    lives: BTreeMap<u32, u64>,
+    /// Files of which it is not known for certain which segment they hold.
+    unsure: BTreeSet<u32>,
+    /// What headers tell of the rest of the store.
+    beside: Beside,
     /// The next segment waits for a sync.
     wants_segment: bool,
     flights: Flights,
@@ -220,6 +228,13 @@ impl Engine {
             free_units: buffers(3, UNIT_BYTES)?,
             segment: None,
             told: recovery.summary,
+            lives: recovery.segments.started.iter().map(|(h, _)| (h.index, h.epoch)).collect(),
+            unsure: recovery.segments.damaged.iter().map(|(index, _)| *index).collect(),
+            beside: Beside {
+                segments: None,
+                changed: recovery.changed,
+                generation: recovery.segments.beside.generation,
+            },
             wants_segment: false,
             flights: Flights::default(),
             writes: 0,

@@ -2,12 +2,12 @@
 //! in place, since the process that writes a backup holds a lock on it.
 
 use crate::{Error, Result};
-use baro_log::{IDENTITY, LOCK, remove_if_there};
+use baro_log::{BACKUP_MARK, IDENTITY, LOCK, remove_if_there};
 use baro_ondisk::StoreId;
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::path::Path;
 
-pub(super) const MARK: &str = "backup";
+pub(super) const MARK: &str = BACKUP_MARK;
 /// The same while it is made, and any file at the top of the folder.
 pub(super) const NEW: &str = "backup.new";
 

@@ -34,7 +34,7 @@ pub(super) fn copy<S: Storage, T: Storage>(
     deletions: Vec<Deletion>,
 ) -> Result<Copied> {
     let mut copied = Copied::default();
-    let lost = store.runs.damage.iter().any(|damage| damage.loss == Loss::Manifest);
+    let lost = store.runs.damage.iter().any(|damage| damage.loss.is_of_manifest());
     let found =
         if lost { Runs::salvage(&store.storage, store.identity.store)? } else { Vec::new() };
     let files = if lost { &found } else { &store.runs.files };
@@ -124,6 +124,6 @@ fn copy_run<F: StorageFile, T: Storage>(
     file.sync_data()?;
     target.sync_folder(RUNS)?;
     let (time_min_ns, time_max_ns) = summary.times_ns.unwrap_or((0, 0));
-    let (samples, bytes) = (summary.samples, offset);
-    Ok(Some(RunEntry { id, level, bytes, samples, time_min_ns, time_max_ns }))
+    let (samples, bytes, footer_crc) = (summary.samples, offset, Some(summary.footer_crc));
+    Ok(Some(RunEntry { id, level, bytes, samples, time_min_ns, time_max_ns, footer_crc }))
 }

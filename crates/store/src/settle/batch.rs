@@ -41,9 +41,9 @@ pub(super) fn take<S: Storage>(
     pace: &Pace,
     recording: bool,
 ) -> Result<Batch> {
-    let mut batch = Batch { settled: store.settled(), ..Batch::default() };
     // The newest session may still supersede what it cannot prove durable.
     let segments = &store.recent()?.segments;
+    let mut batch = Batch { settled: store.settled(), ..Batch::default() };
     let newest = segments.iter().map(|s| s.segment.header.session).max();
     let of_newest = segments.iter().filter(|s| Some(s.segment.header.session) == newest);
     let proven = of_newest.map(|s| s.durable).max().unwrap_or(0);
@@ -120,6 +120,7 @@ pub(super) fn take<S: Storage>(
     let index = store.recent()?.damage.iter();
     let met = index.chain(&batch.notes.damage);
     batch.lost_blocks = met.map(|damage| lost(store, damage, batch.settled.epoch)).sum();
+    batch.lost_blocks += u64::from(store.short.get().is_some());
     Ok(batch)
 }
 

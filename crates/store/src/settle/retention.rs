@@ -95,6 +95,7 @@ mod tests {
 
     fn runs() -> Vec<RunEntry> {
         let run = |id: u64| RunEntry {
+            footer_crc: None,
             id,
             bytes: 100,
             samples: 10,

@@ -8,11 +8,11 @@ use crate::delete::{bring_back, is_whole};
 use crate::merge::{Gather, Part, Portion, Wanted};
 use crate::runs::{PageAt, RunFile, RunPart};
 use crate::unsettled::TextSample;
-use crate::{Error, Hold, Result};
+use crate::{Error, Hold, Result, SegmentFile};
 use baro_log::run_name;
 use baro_ondisk::{RunEntry, Type};
 use baro_runs::{RunInfo, RunSummary, RunWriter};
-use baro_sys::storage::Storage;
+use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -42,6 +42,9 @@ impl<S: Storage> Settler<S> {
         report.damage.extend(self.store.recent()?.damage.iter().cloned());
         report.damage.extend(notes.damage);
         let before = self.store.settled();
+        if !recording {
+            self.sync_tail()?;
+        }
         if parts.is_empty() && texts.is_empty() {
             // Only a whole segment is worth a manifest: it may be recycled then.
             if settled.epoch > before.epoch {
@@ -79,6 +82,18 @@ impl<S: Storage> Settler<S> {
         report.bytes += run.bytes;
         report.more |= full;
         Ok(true)
+    }
+
+    /// Makes durable what a killed recorder may have left in the page cache: what counts as settled is in
+    /// the log after a power cut too, or the manifest would seem to be of another log.
+    fn sync_tail(&self) -> Result<()> {
+        for entry in self.store.recent()?.segments.iter().rev().take(2) {
+            if let SegmentFile::Log(_) = entry.segment.file {
+                let file = self.store.storage.open(&entry.segment.file.name(), Access::Write)?;
+                file.sync_data()?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes one run of several neighbours of one level, if there are enough. One that turns out
@@ -264,8 +279,12 @@ impl<S: Storage> Settler<S> {
         };
         let bytes = output.finish(storage, &run_name(id))?;
         let (time_min_ns, time_max_ns) = summary.times_ns.unwrap_or((0, 0));
-        let samples = summary.samples;
-        Ok((RunEntry { id, level, bytes, samples, time_min_ns, time_max_ns }, parts, back))
+        let (samples, footer_crc) = (summary.samples, Some(summary.footer_crc));
+        Ok((
+            RunEntry { id, level, bytes, samples, time_min_ns, time_max_ns, footer_crc },
+            parts,
+            back,
+        ))
     }
 }
 

@@ -6,12 +6,12 @@
 use super::Pass;
 use crate::Result;
 use crate::damage::{Damage, Loss};
-use crate::runs::{PageAt, RunFile};
+use crate::runs::{PageAt, RunFile, is_run};
 use crate::store::Store;
-use baro_log::{RUNS, run_name};
-use baro_ondisk::{Error as Format, RunEntry, Type, What};
+use baro_log::{BACKUP_MARK, MANIFEST, RUNS, run_name};
+use baro_ondisk::{Error as Format, Manifest, RunEntry, StoreId, Type, What};
 use baro_runs::{Page, PageEntry};
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::{Access, Storage, StorageFile};
 
 /// What decoding a page has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,13 @@ pub(super) fn check<S: Storage>(
         }
     }
     pass.report.runs_unnamed = unnamed(store)?;
+    if pass.report.damage.iter().all(|damage| !damage.loss.is_of_manifest()) {
+        pass.report.damage.extend(younger_run(
+            &store.storage,
+            store.identity.store,
+            &store.runs.manifest,
+        )?);
+    }
     Ok(())
 }
 
@@ -135,9 +142,36 @@ fn agrees<F: StorageFile>(
     Ok(found)
 }
 
+/// A run that a younger manifest must have named, or one before it: settling that was killed leaves none
+/// of a number above that of the next run. A backup copies runs before the manifest.
+pub(crate) fn younger_run<S: Storage>(
+    storage: &S,
+    store: StoreId,
+    manifest: &Manifest,
+) -> Result<Option<Damage>> {
+    let names = match storage.list(RUNS) {
+        Err(error) if error.is_missing() => return Ok(None),
+        other => other?,
+    };
+    let number = |name: &String| u64::from_str_radix(name.strip_suffix(".run")?, 16).ok();
+    let younger = names.iter().filter_map(number).filter(|id| *id > manifest.next_run);
+    let mut younger: Vec<u64> = younger.collect();
+    if younger.is_empty() || storage.open(BACKUP_MARK, Access::Read).is_ok() {
+        return Ok(None);
+    }
+    younger.sort_unstable();
+    younger.retain(|id| is_run(storage, store, *id));
+    Ok(younger.last().map(|newest| {
+        let (what, field, offset) = (What::Manifest, "next run", 56);
+        let (expected, found) = (newest.saturating_add(1), manifest.next_run);
+        let source = Format::Mismatch { what, field, offset, expected, found };
+        Damage::format(MANIFEST, source, Loss::Since)
+    }))
+}
+
 /// Files in the folder of the runs that are none of the store's.
 fn unnamed<S: Storage>(store: &Store<S>) -> Result<Vec<String>> {
-    if store.runs.damage.iter().any(|damage| damage.loss == Loss::Manifest) {
+    if store.runs.damage.iter().any(|damage| damage.loss.is_of_manifest()) {
         // Nobody knows which ones count.
         return Ok(Vec::new());
     }

@@ -178,7 +178,10 @@ fn print_text(recording: &Recording, store: &Path) {
         out!(
             "attached {:016x}: {}, {} refused",
             ring.producer,
-            plural(ring.offered - ring.refused_full - ring.refused_large, "record"),
+            plural(
+                ring.offered.saturating_sub(ring.refused_full.saturating_add(ring.refused_large)),
+                "record"
+            ),
             ring.refused_full + ring.refused_large
         );
     }

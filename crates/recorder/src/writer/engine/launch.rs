@@ -8,7 +8,7 @@ use crate::writer::flight::Flight;
 use crate::writer::status::Trouble;
 use baro_log::dead_from;
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{SegmentHeader, SegmentKind, Summary, Wear};
+use baro_ondisk::{Beside, Lives, SegmentHeader, SegmentKind, Summary, Wear};
 use baro_sys::memory::AlignedBuffer;
 
 impl Engine {
@@ -118,7 +118,9 @@ impl Engine {
             let known = |epoch| dead_from(&self.dead, epoch);
             known(end.epoch) == u64::MAX && known(end.epoch + 1) > end.end
         }));
-        let (bytes, crc) = header.encode_with(&self.dead, &self.wear_now(), self.told.as_ref());
+        let (mut bytes, _) = header.encode_with(&self.dead, &self.wear_now(), self.told.as_ref());
+        let crc = self.beside(index).put(&mut bytes);
+        self.lives.insert(index, self.epoch);
         unit.copy_from_slice(&bytes);
         self.previous_crc = crc;
         let (epoch, first_block, offset) = (self.epoch, self.next_block, UNIT_BYTES as u64);
@@ -132,14 +134,23 @@ impl Engine {
         true
     }
 
+    /// What the header of the segment in this file tells of the rest of the store. All others are durable
+    /// by now; but after a failure nobody knows which header the device has taken.
+    fn beside(&mut self, index: u32) -> Beside {
+        self.unsure.remove(&index);
+        self.lives.remove(&index);
+        let known = self.unsure.is_empty() && self.status.failures == 0;
+        Beside { segments: known.then(|| Lives::of(&self.lives)), ..self.beside }
+    }
+
     /// What the store's writers have handed to the device up to now.
     pub(super) fn wear_now(&self) -> Wear {
-        Wear {
-            log_bytes: self.wear.log_bytes + self.status.device_bytes,
-            padding_bytes: self.wear.padding_bytes + self.status.padding_bytes,
-            payload_bytes: self.wear.payload_bytes + self.status.payload_bytes,
-            other_bytes: self.wear.other_bytes + self.status.other_bytes,
-        }
+        self.wear.with(&Wear {
+            log_bytes: self.status.device_bytes,
+            padding_bytes: self.status.padding_bytes,
+            payload_bytes: self.status.payload_bytes,
+            other_bytes: self.status.other_bytes,
+        })
     }
 
     /// Hands a write to the device; a header has no positions.

@@ -258,9 +258,14 @@ impl Engine {
             Tell::SetGrowth(0) => self.choice.end_growth(),
             Tell::SetGrowth(to_come) => self.choice.resume_growth(to_come),
             Tell::OtherBytes(bytes) => self.status.other_bytes += bytes,
+            // More than was ever begun is settled only where somebody has changed the manifest.
+            Tell::Settled(through) if through.last_epoch() > self.epoch => {}
             Tell::Settled(through) => {
                 self.choice.settled(through);
                 self.note_choice();
+            }
+            Tell::Generation(generation) => {
+                self.beside.generation = generation.max(self.beside.generation);
             }
             Tell::UnsettledYield(yields) => {
                 self.nobody_settles = yields;
@@ -360,7 +365,8 @@ impl Engine {
         }
         let on_its_way = self.flights.front().map_or(u64::MAX, |flight| flight.epoch);
         // What recovery found is complete even if it is the newest.
-        let complete_below = self.segment.as_ref().map_or(self.epoch + 1, |s| s.epoch);
+        let complete_below =
+            self.segment.as_ref().map_or(self.epoch.saturating_add(1), |s| s.epoch);
         let Some((epoch, index)) = self.choice.to_copy(complete_below.min(on_its_way)) else {
             return;
         };

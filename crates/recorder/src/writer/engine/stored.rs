@@ -65,6 +65,7 @@ impl Engine {
     /// Somebody has taken this segment away or written over it: nothing more goes to it.
     pub(super) fn lose_segment(&mut self, index: u32, why: &str) {
         self.choice.forbid(index);
+        self.unsure.insert(index);
         self.note_choice();
         if self.segment.as_ref().is_some_and(|segment| segment.index == index) {
             let source = std::io::Error::other(why.to_owned());

@@ -1,0 +1,127 @@
+//! What a segment's header tells of the rest of the store, as it was when the segment was begun: which
+//! segments there were beside it, and how far settling had come. A file of an earlier time that is put
+//! back, whole by itself, is told by that. `docs/format.md`, "Beside".
+//!
+//! It stands in bytes that older versions left 0, and says nothing then.
+
+use crate::bytes::{put, u32_at, u64_at};
+use crate::crc32c;
+use crate::identity::seal_unit;
+use crate::limits::UNIT_BYTES;
+use crate::segment::FLAGS_AT;
+use alloc::collections::BTreeMap;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// The other segments of the log; `None` where that is not known for certain.
+    pub segments: Option<Lives>,
+    /// Segments had been put back or replaced by then.
+    pub changed: bool,
+    /// Generation of the manifest that was the newest then; 0 if none was known.
+    pub generation: u64,
+}
+
+/// Which segments of a log have been started, each by the number of its file and its epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lives {
+    /// How many.
+    pub count: u32,
+    /// CRC over all of them, by rising number: u32 number, u64 epoch.
+    pub crc: u32,
+}
+
+const HAS_LIVES: u32 = 2;
+const CHANGED: u32 = 4;
+const BESIDE_AT: usize = 4080;
+
+impl Lives {
+    /// Of these: number of the file, and epoch.
+    #[must_use]
+    pub fn of(segments: &BTreeMap<u32, u64>) -> Self {
+        let crc = segments.iter().fold(0, |crc, (index, epoch)| {
+            crc32c(crc32c(crc, &index.to_le_bytes()), &epoch.to_le_bytes())
+        });
+        Lives { count: segments.len() as u32, crc }
+    }
+}
+
+impl Beside {
+    /// Puts it into an encoded header; the CRC to which the segment's first block refers.
+    pub fn put(&self, unit: &mut [u8; UNIT_BYTES]) -> u32 {
+        let mut flags = u32_at(unit, FLAGS_AT) & !(HAS_LIVES | CHANGED);
+        flags |= if self.segments.is_some() { HAS_LIVES } else { 0 };
+        flags |= if self.changed { CHANGED } else { 0 };
+        let Lives { count, crc } = self.segments.unwrap_or_default();
+        put(unit, FLAGS_AT, &flags.to_le_bytes());
+        put(unit, BESIDE_AT, &count.to_le_bytes());
+        put(unit, BESIDE_AT + 4, &crc.to_le_bytes());
+        put(unit, BESIDE_AT + 8, &self.generation.to_le_bytes());
+        seal_unit(unit);
+        u32_at(unit, 12)
+    }
+
+    /// Takes in what another header tells: of segments the newest counts, of all else any.
+    pub fn meet(&mut self, other: &Beside, newest: bool) {
+        *self = Beside {
+            segments: if newest { other.segments } else { self.segments },
+            changed: self.changed || other.changed,
+            generation: self.generation.max(other.generation),
+        };
+    }
+
+    /// What a header's bytes tell, which [`SegmentHeader::decode`](crate::SegmentHeader::decode) has
+    /// accepted.
+    #[must_use]
+    pub fn of(unit: &[u8]) -> Self {
+        if unit.len() < UNIT_BYTES {
+            return Beside::default();
+        }
+        let flags = u32_at(unit, FLAGS_AT);
+        let lives = Lives { count: u32_at(unit, BESIDE_AT), crc: u32_at(unit, BESIDE_AT + 4) };
+        Beside {
+            segments: (flags & HAS_LIVES != 0).then_some(lives),
+            changed: flags & CHANGED != 0,
+            generation: u64_at(unit, BESIDE_AT + 8),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SegmentHeader, SegmentKind, StoreId, Wear};
+
+    #[test]
+    fn what_is_put_is_read_and_nothing_else_of_the_header_changes() {
+        let header = SegmentHeader {
+            kind: SegmentKind::Log,
+            store: StoreId([7; 16]),
+            session: 1 << 32,
+            epoch: 3,
+            index: 1,
+            previous_crc: 9,
+            segment_bytes: 4 << 20,
+            first_block: 5,
+            realtime_ns: 1,
+            boottime_ns: 2,
+            boot_id: [3; 16],
+        };
+        let wear = Wear { log_bytes: 1, padding_bytes: 2, payload_bytes: 3, other_bytes: 4 };
+        let summary = crate::Summary::new(2, 5);
+        let (mut unit, _) = header.encode_with(&[], &wear, Some(&summary));
+        assert_eq!(Beside::of(&unit), Beside::default());
+        let lives = Lives::of(&BTreeMap::from([(0, 1), (4, 2)]));
+        assert_ne!(lives, Lives::of(&BTreeMap::from([(0, 2), (4, 1)])));
+        for segments in [None, Some(lives)] {
+            for changed in [false, true] {
+                let beside = Beside { segments, changed, generation: 77 };
+                let crc = beside.put(&mut unit);
+                assert_eq!(Beside::of(&unit), beside);
+                assert_eq!(SegmentHeader::decode(&unit), Ok((header, crc)));
+                assert_eq!(SegmentHeader::summary(&unit), Some(summary));
+                assert_eq!(Wear::of(&unit), wear);
+            }
+        }
+    }
+}
