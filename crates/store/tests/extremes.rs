@@ -19,6 +19,9 @@ use std::path::Path;
 /// Two with each push; the others where nothing is said of a tier.
 const VALUES: [u64; 6] = [u64::MAX, 1 << 62, u64::MAX - 1, 1 << 63, (1 << 62) + 1, 0];
 
+/// A file, the unit in it (0 bytes: all), where its CRC is, and fields: offset and bytes.
+type Place<'a> = (&'a str, (u64, usize), usize, Vec<(usize, usize)>);
+
 /// Three sessions, of which the first is settled, and a pin.
 fn store() -> SimDisk {
     let folder = Folder::init("extremes", 4, WhenFull::Stop);
@@ -120,7 +123,7 @@ fn extreme_fields_under_right_crcs_make_nobody_panic() {
     let pin = [wide(&[40, 48, 72, 80, 88, 96, 1392, 1400, 1408]), narrow(&[104])].concat();
     let identity = [wide(&[32, 40]), narrow(&[48, 52, 56])].concat();
     let pin_file = pin_name(7, "pin");
-    let places: [(&str, (u64, usize), usize, Vec<(usize, usize)>); 5] = [
+    let places: [Place<'_>; 5] = [
         (&newest, (0, 4096), 12, header),
         (&newest, (4096, 128), 124, block),
         (MANIFEST, (0, 0), 12, manifest),
