@@ -173,6 +173,7 @@ impl BlockHeader {
         range("records", 88, u64::from(header.body_bytes / 2), header.records)?;
         // The block after it must have a sequence too (fuzz/corpus/segment/last-sequence).
         for (field, offset, found) in [
+            ("session", 24, header.session),
             ("epoch", 32, header.epoch),
             ("sequence", 40, header.sequence),
             ("durable", 48, header.durable),

@@ -6,7 +6,9 @@
 
 use crate::bytes::{array_at, i64_at, put, u16_at, u32_at, u64_at};
 use crate::identity::{VERSION, check_count};
-use crate::limits::{DELETED_RANGES_MAX, DELETIONS_MAX, RUNS_MAX, UNIT_BYTES, round_up_to_unit};
+use crate::limits::{
+    COUNT_MAX, DELETED_RANGES_MAX, DELETIONS_MAX, RUNS_MAX, UNIT_BYTES, round_up_to_unit,
+};
 use crate::{Deletion, Error, IdRange, LogPlace, StoreId, What, crc32c};
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -243,12 +245,12 @@ impl Manifest {
                 return Err(Error::Mismatch { what, field, offset, expected, found });
             }
             let too_many = |field, offset, before, found| {
-                let limit = u64::MAX - before;
+                let limit = COUNT_MAX - before;
                 Error::OutOfRange { what, field, offset, limit, found }
             };
-            let sum = bytes.checked_add(run.bytes);
+            let sum = sum_of(bytes, run.bytes);
             bytes = sum.ok_or(too_many("bytes of the run", offset + 8, bytes, run.bytes))?;
-            let sum = samples.checked_add(run.samples);
+            let sum = sum_of(samples, run.samples);
             samples =
                 sum.ok_or(too_many("samples of the run", offset + 16, samples, run.samples))?;
             if run.time_min_ns > run.time_max_ns {
@@ -259,6 +261,11 @@ impl Manifest {
         }
         Ok(())
     }
+}
+
+/// Of what a store can have.
+fn sum_of(before: u64, more: u64) -> Option<u64> {
+    before.checked_add(more).filter(|sum| *sum <= COUNT_MAX)
 }
 
 /// Ranges of all deletions.

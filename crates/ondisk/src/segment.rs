@@ -214,6 +214,7 @@ impl SegmentHeader {
         if dead as usize > DeadTail::MAX {
             return Err(out_of_range("dead tails", 104, DeadTail::MAX as u64, u64::from(dead)));
         }
+        check_count(what, "session", 32, u64_at(bytes, 32))?;
         check_count(what, "epoch", 40, u64_at(bytes, 40))?;
         check_count(what, "first block", 64, u64_at(bytes, 64))?;
         check_count(what, "generation", 4088, u64_at(bytes, 4088))?;

@@ -113,8 +113,7 @@ impl Recorder {
             .map_err(|holder| Error::Busy { path: path.to_owned(), pid: holder.pid })?;
         options.says.iter().try_for_each(|says| lock.say(says))?;
         schedule::raise_open_files();
-        let mut recovery = recover(&disk, path)?;
-        let changed = mend_settled(&disk, &mut recovery)?;
+        let (recovery, changed) = recover_changed(&disk, path)?;
         check_retention(&options, &recovery)?;
         let catalog = Catalog::read(&disk)?;
         // Declarations that a killed process had written but not synced are believed from now on.
@@ -187,15 +186,7 @@ impl Recorder {
         let events = keeper_commands.clone();
         let writer = WriterThread::start(engine, device, queue, scheduling, published, events)?;
         let mut guard = Guard::new(disk.clone(), &recovery, session);
-        guard.look_back(&recovery, || declarations.has_channels());
-        changed.into_iter().for_each(|said| guard.say(said));
-        if recovery.changed {
-            guard.say(
-                "segments of the log are not those that were there when the newest was begun: files \
-                 of an earlier time were put back, and what was in their place is lost"
-                    .to_owned(),
-            );
-        }
+        guard.look_back(&recovery, changed, || declarations.has_channels());
         let requests = requests_to(&declarations, store, &rings, opening.rings_taken_over > 0);
         let keeper =
             KeeperThread::start(keeper, (guard, requests), (keeper_commands, keeper_queue), link)?;
@@ -540,6 +531,20 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// What a crash left, and, in sentences, what somebody has changed in the store.
+fn recover_changed(disk: &baro_sys::disk::Disk, path: &Path) -> Result<(Recovery, Vec<String>)> {
+    let mut recovery = recover(disk, path)?;
+    let mut changed = Vec::from_iter(mend_settled(disk, &mut recovery)?);
+    if recovery.changed {
+        changed.push(
+            "segments of the log are not those that were there when the newest was begun: files of an \
+             earlier time were put back, and what was in their place is lost"
+                .to_owned(),
+        );
+    }
+    Ok((recovery, changed))
 }
 
 /// Where rings are made, as the options say.

@@ -77,8 +77,15 @@ impl Guard {
         }
     }
 
-    /// What pins miss already, as `recovery` has found the log. `frames`: the store may have frames.
-    pub(crate) fn look_back(&mut self, recovery: &Recovery, frames: impl FnOnce() -> bool) {
+    /// What pins miss already, as `recovery` has found the log, and what else was `changed` in the store.
+    /// `frames`: the store may have frames.
+    pub(crate) fn look_back(
+        &mut self,
+        recovery: &Recovery,
+        changed: Vec<String>,
+        frames: impl FnOnce() -> bool,
+    ) {
+        changed.into_iter().for_each(|said| self.say(said));
         let log = recovery.segments.started.iter().map(|(header, _)| header.epoch);
         let manifest = names::read_manifest(&self.disk).filter(|found| found.store == self.store);
         let manifest = manifest.unwrap_or_default();
@@ -177,7 +184,7 @@ impl Guard {
         }
     }
 
-    pub(crate) fn say(&mut self, what: String) {
+    fn say(&mut self, what: String) {
         self.findings.say(what);
     }
 }

@@ -441,7 +441,7 @@ fn what_is_not_settled_is_not_recycled() {
     let held = Trouble::Held { pinned: 0, young: 0, unsettled: 4 };
     assert_eq!((status.trouble, status.segments_started), (held.clone(), 6));
     // And the third to its end, though nothing behind it.
-    settle_to(&mut world, Settled { epoch: 3, end: u64::MAX });
+    settle_to(&mut world, Settled { epoch: 3, end: 1 << 62 });
     run_for(&mut world, 2_000_000_000);
     world.run(400, true).unwrap();
     let status = world.engine.as_ref().unwrap().status().clone();
@@ -482,7 +482,7 @@ fn what_a_killed_recorder_left_waits_for_settling() {
     assert_eq!((status.segments_lost_unsettled, status.records_lost_unsettled), (0, 0));
     assert_eq!(world.producers.iter().map(|p| p.report().used_bytes).sum::<u64>(), waiting);
     // Once it is settled they are drained.
-    settle_through(&mut world, 5);
+    settle_to(&mut world, Settled { epoch: 5, end: 0 });
     run_for(&mut world, 2_000_000_000);
     world.run(400, false).unwrap();
     let status = world.engine.as_ref().unwrap().status().clone();
