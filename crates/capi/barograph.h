@@ -559,7 +559,8 @@ int32_t baro_frames_close(struct baro_frames *frames);
 /* Makes a store in the folder `store`, which is made too. Every byte of the log is written once,
  * so that recording allocates nothing: blocks for as long as the device takes for that, or, with
  * BARO_INIT_GROW, for two segments; the recorder adds the others then. `options` may be null.
- * Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_EEXIST, BARO_ENOSPC, or errno. */
+ * Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_EEXIST, BARO_EBUSY if another process makes one
+ * there, BARO_ENOSPC, or errno. */
 int32_t baro_init(const char *store, const struct baro_init_options *options);
 
 /* Keeps a window of time, from before_ns before now to after_ns after it, from being recycled;

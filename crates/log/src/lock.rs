@@ -161,6 +161,7 @@ impl ByteLock {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test, of files as others meet them")]
 mod tests {
     use super::*;
     use baro_sys::storage::Storage as _;

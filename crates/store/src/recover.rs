@@ -15,7 +15,7 @@ use crate::damage::Damage;
 use crate::read::LiveBlock;
 use crate::store::{Store, for_each_stored, unfold};
 use crate::{Error, Result, VerifyReport, verify};
-use baro_log::{Geometry, InitLock, init_held};
+use baro_log::{Geometry, InitLock, LOCK, init_held};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX};
 use baro_ondisk::{
     BlockHeader, Deletion, Kind, LogPlace, Samples, StoreId, Type, UnfoldedSamples, WhenFull,
@@ -83,15 +83,7 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     path: &Path,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Recovered> {
-    // Also what keeps a damaged store without identity from being made anew over itself.
-    let check = || match target.list("")?.iter().all(|name| name == baro_log::LOCK) {
-        true => Ok(()),
-        false => Err(Error::Store(baro_log::Error::Exists { path: path.to_owned() })),
-    };
-    check()?;
-    // Somebody else may have begun meanwhile.
-    let lock = InitLock::take(&target, path)?;
-    check()?;
+    let lock = lock_empty(&target, path)?;
     let mut id = StoreId::default();
     baro_sys::identity::random(&mut id.0)?;
     let geometry = geometry(store)?;
@@ -191,6 +183,19 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
         placeholders,
         copy: checked,
     })
+}
+
+/// Takes the lock of a folder that is empty, and is so still when it is held.
+fn lock_empty<T: Storage>(target: &T, path: &Path) -> Result<InitLock> {
+    // Also what keeps a damaged store without identity from being made anew over itself.
+    let check = || match target.list("")?.iter().all(|name| name == LOCK) {
+        true => Ok(()),
+        false => Err(Error::Store(baro_log::Error::Exists { path: path.to_owned() })),
+    };
+    check()?;
+    let lock = InitLock::take(target, path)?;
+    check()?;
+    Ok(lock)
 }
 
 /// Notes how far the copy is for each deletion that does not concern this block any more.

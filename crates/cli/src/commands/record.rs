@@ -265,17 +265,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let folder = arguments.store.ancestors().find(|folder| baro_sys::files::exists(folder));
     let folder = folder.unwrap_or(std::path::Path::new("."));
     let mut queue = ShortQueue::below(folder, arguments.short_queue);
-    let is_there = baro_sys::files::exists(&arguments.store.join(baro_log::IDENTITY));
-    if let Some(log_bytes) = arguments.init.filter(|_| !is_there) {
-        let quiet = arguments.format != Format::Text;
-        let recycle = arguments.recycle;
-        init::make_if_missing(
-            &arguments.store,
-            log_bytes,
-            init::How { recycle, grow: true },
-            quiet,
-        )?;
-    }
+    let is_there = make_if_missing(arguments)?;
     // Frames on stdin come in any size; nobody says theirs before.
     let record_bytes = match arguments.stdin {
         Some(Input::Frames) => frame_bytes::largest_of(&arguments.store),
@@ -353,6 +343,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let damaged = !recording.closed.damage.is_empty() || settling_damaged;
     let lost = recording.lost() > 0 || recording.closed.refused_before > 0;
     Ok(Outcome::lost_if(lost || bad || unsettled || damaged))
+}
+
+/// Makes the store with `--init`; whether there is one already.
+fn make_if_missing(arguments: &Arguments) -> Result<bool> {
+    let is_there = baro_sys::files::exists(&arguments.store.join(baro_log::IDENTITY));
+    if let Some(log_bytes) = arguments.init.filter(|_| !is_there) {
+        let quiet = arguments.format != Format::Text;
+        let recycle = arguments.recycle;
+        init::make_if_missing(
+            &arguments.store,
+            log_bytes,
+            init::How { recycle, grow: true },
+            quiet,
+        )?;
+    }
+    Ok(is_there)
 }
 
 /// What is wrong with what was typed, before anything is made.
