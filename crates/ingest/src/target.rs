@@ -54,6 +54,8 @@ pub struct Target<'a> {
     ledger: Ledger,
     /// The largest record that is taken.
     record_bytes_max: usize,
+    /// Ids handed out where nothing is written.
+    made_up: u32,
 }
 
 #[derive(Debug)]
@@ -182,7 +184,7 @@ impl<'a> Target<'a> {
         }
         let ring = producer.as_ref().map(Producer::report);
         let record_bytes_max = ring.map_or(usize::MAX, |ring| ring.record_bytes_max);
-        Target { producer, writer, room, ledger: Ledger::default(), record_bytes_max }
+        Target { producer, writer, room, ledger: Ledger::default(), record_bytes_max, made_up: 0 }
     }
 
     pub(crate) fn ledger(&mut self) -> &mut Ledger {
@@ -262,7 +264,13 @@ impl<'a> Target<'a> {
             (Writer::Elsewhere { catalog, .. }, Some(producer)) => {
                 producer.declare_each(Some(catalog), wanted, go_on)
             }
-            // Of nobody: those that are declared begin at the other end.
+            // Of nobody: behind those that are declared, each its own.
+            (Writer::Nowhere(catalog), _) => {
+                let first = catalog.highest_id().saturating_add(self.made_up).saturating_add(1);
+                let ids = (0..wanted.len() as u32).map(|at| Ok(first.saturating_add(at)));
+                self.made_up = self.made_up.saturating_add(wanted.len() as u32);
+                Ok(ids.collect())
+            }
             _ => Ok((0..wanted.len()).map(|_| Ok(u32::MAX)).collect()),
         }
     }

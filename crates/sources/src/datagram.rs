@@ -55,8 +55,10 @@ pub fn read_as(
     let mut rows = csv::Reader::of(form.clone());
     let mut objects = json::Reader::of(form.clone());
     let mut record = |number: u64, line: Option<&[u8]>, attempt: Attempt| {
-        let is_object =
-            |line: &[u8]| line.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+        let is_object = |line: &[u8]| {
+            let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+            line.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+        };
         if attempt == Attempt::Behind {
             let is_row = line.is_some_and(|line| is_object(line) || rows.is_row(line));
             return if is_row { Verdict::Done } else { Verdict::Open };

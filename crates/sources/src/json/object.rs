@@ -90,7 +90,7 @@ pub(super) fn read<'a>(
         }
     }
     // What `baro cat --format json` writes beside samples: a note is none, and a frame cannot be one.
-    if members.len() == 2 && seen.contains("note") && members.iter().any(|(key, _)| is_time(key)) {
+    if is_note_of_cat(members) {
         return Ok((None, Vec::new()));
     }
     if seen.contains("channel") && seen.contains("hex") && seen.contains("bytes") {
@@ -101,10 +101,25 @@ pub(super) fn read<'a>(
         Some((name, value)) => one(&rest, name, value, form, &mut names)?,
         None => many(&rest, form, &mut names)?,
     };
-    if values.is_empty() {
+    let all_missing = || !rest.is_empty() && rest.iter().all(|(_, raw)| raw.get() == "null");
+    if values.is_empty() && !all_missing() {
         return Err(JsonProblem::NoValues);
     }
     Ok((time_ns, values))
+}
+
+/// Whether an object is exactly what `baro cat` says of records that were lost or of a step of the clock:
+/// another note is somebody's value.
+fn is_note_of_cat(members: &[Member<'_>]) -> bool {
+    let [(time, at), (note, said)] = members else { return false };
+    let is_number = at.get().bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let said: Option<String> = serde_json::from_str(said.get()).ok();
+    let is_said = said.is_some_and(|said| {
+        let lost = said.split_once(" records lost: ");
+        said == "the realtime clock was stepped"
+            || lost.is_some_and(|(count, _)| count.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    time == "time_ns" && note == "note" && is_number && is_said
 }
 
 /// The member that somebody has said to be this, or the one whose key says so.
@@ -218,6 +233,10 @@ fn many<'a>(
         };
         if key.is_empty() {
             return Err(JsonProblem::SeriesEmpty);
+        }
+        // Programs write it for what they have no value of. Alone it is a number that is none.
+        if raw.get() == "null" && (rest.len() > 1 || kind.is_some_and(|kind| kind != Kind::F64)) {
+            continue;
         }
         let (value, mark) = typed(key, raw, kind)?;
         values.push((Cow::Borrowed(key.as_str()), value, mark));

@@ -409,3 +409,38 @@ fn times_of_victoriametrics_in_another_unit_are_refused() {
     let none = "{\"fields\":{\"a\":1},\"name\":\"m\",\"tags\":{},\"timestamp\":null}";
     assert!(only(none).contains("expected a metric of Telegraf"), "{}", only(none));
 }
+
+/// What `cat` says beside samples is none; a note of anybody else is a value.
+#[test]
+fn notes_of_others_are_values() {
+    for note in ["the realtime clock was stepped", "12 records lost: ring full 12"] {
+        let line = format!("{{\"time_ns\":5,\"note\":\"{note}\"}}");
+        assert_eq!(items([line.as_bytes()]), Vec::<String>::new(), "{note}");
+    }
+    for (line, expected) in [
+        ("{\"time\":5,\"note\":\"pump replaced\"}", "1 Some(5) note Text(\"pump replaced\")"),
+        ("{\"time_ns\":5,\"note\":7}", "1 Some(5) note Integer(7)"),
+        (
+            "{\"time_ns\":5,\"note\":\"records lost: 5\"}",
+            "1 Some(5) note Text(\"records lost: 5\")",
+        ),
+    ] {
+        assert_eq!(only(line), expected);
+    }
+}
+
+/// Programs write `null` for a value that is missing: it makes no series and costs the others nothing.
+#[test]
+fn null_beside_other_values_is_no_value() {
+    let found = items([
+        &b"{\"time\":5,\"temp\":1,\"state\":null,\"on\":null}\n{\"time\":6,\"a\":null,\"b\":null}"
+            [..],
+    ]);
+    assert_eq!(found, ["1 Some(5) temp Integer(1)"]);
+    let said = TextForm {
+        columns: vec![("state".to_owned(), Role::Values(Some(Kind::Text)))],
+        ..TextForm::default()
+    };
+    let line = &b"{\"time\":5,\"state\":null}\n{\"time\":6,\"state\":\"a\"}\n"[..];
+    assert_eq!(items_of(said, [line]), ["2 Some(6) state Text(\"a\")"]);
+}
