@@ -11,7 +11,7 @@ use crate::limits::UNIT_BYTES;
 use crate::segment::FLAGS_AT;
 use alloc::collections::BTreeMap;
 
-/// See the module.
+/// The rest of a store as it was when a segment was begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
     /// The other segments of the log; `None` where that is not known for certain.
