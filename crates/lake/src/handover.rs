@@ -27,7 +27,7 @@ use crate::delta::{Log, added, commit_name, created};
 use crate::error::{Error, Result};
 use crate::parquet_file::Files;
 use crate::place::{LOG, Place};
-use baro_store::{Damage, Handover, Loss, Source, Store, Waiting};
+use baro_store::{Damage, Handover, Source, Store, Waiting};
 use baro_sys::{clock, identity};
 use check::check;
 use commit::{Commit, TRIES};

@@ -45,6 +45,7 @@ fn seed() -> Manifest {
         samples: 100 * id,
         time_min_ns: -(id as i64),
         time_max_ns: id as i64 * 1000,
+        footer_crc: (id % 2 == 1).then_some(id as u32),
     };
     let settled = Settled { epoch: 9, end: 77 };
     let runs = (0..90).map(run).collect();
