@@ -3,7 +3,7 @@
 //!
 //! Barograph takes write locks alone, for which a file must be opened for writing. A read lock needs only
 //! the right to read, so anybody who may look at a file can hold one. It keeps our write lock out, and it is
-//! never one of ours: [`Attempt`] tells the two apart.
+//! never one of ours: `Attempt` tells the two apart.
 //!
 //! Invariant: a read lock of somebody else is never taken for a holder. Held by
 //! `a_read_lock_is_told_from_a_holder`.
