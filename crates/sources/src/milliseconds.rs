@@ -20,10 +20,6 @@ impl fmt::Display for InMilliseconds {
                 "a time in milliseconds from 1980 on (--precision {unit} if it is in {unit}, \
                  --precision ms if it is right)"
             ),
-            TimeFault::Early => f.write_str(
-                "a time in milliseconds from 1980 on (--precision ms if it is right, or --precision s, us \
-                 or ns)",
-            ),
             TimeFault::Far => {
                 f.write_str("a time in milliseconds before 2100 (--precision ms if it is right)")
             }

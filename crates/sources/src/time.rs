@@ -122,12 +122,7 @@ impl Times {
                 };
                 count.checked_mul(unit_ns).ok_or(TimeFault::Range)
             }
-            None if self.milliseconds => {
-                // Nobody counts milliseconds by hand.
-                let time_ns = plausible(count, 1_000_000)?;
-                let early = time_ns < PLAUSIBLE_S.start * SECOND_NS;
-                if early { Err(TimeFault::Early) } else { Ok(time_ns) }
-            }
+            None if self.milliseconds => plausible(count, 1_000_000),
             None if self.checked && is_date(count) => Err(TimeFault::Digits),
             None if self.checked => plausible(count, 1),
             None => Ok(count),
@@ -179,8 +174,6 @@ pub enum TimeFault {
         /// As `--precision` calls it.
         unit: &'static str,
     },
-    /// An integer that is before 1980 in every unit, in a form in which nobody counts by hand.
-    Early,
     /// An integer that is after 2100.
     Far,
     /// An integer that is a date written as digits.
@@ -215,7 +208,6 @@ impl fmt::Display for TimeFault {
                      --precision ns if it is right)"
                 );
             }
-            TimeFault::Early => "a time from 1980 on (--precision says the unit of one that is right)",
             TimeFault::Far => "a time in nanoseconds before 2100 (--precision ns if it is right)",
             TimeFault::Digits => {
                 "a date such as 2026-01-02T03:04:05Z, not in digits alone (--precision ns if it is \

@@ -50,7 +50,8 @@ impl Error {
     /// Whether the rights of a file or folder do not let this user do that.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        self.source.kind() == io::ErrorKind::PermissionDenied
+        // Not what we refuse ourselves, a link or a pipe, which has no number.
+        matches!(self.errno(), Some(libc::EACCES | libc::EPERM))
     }
 
     /// Whether the file or folder is not there.
