@@ -43,6 +43,11 @@ impl Cmd {
         }
     }
 
+    /// A program whose path may have spaces.
+    pub(crate) fn of(program: &str) -> Cmd {
+        Cmd { program: program.to_owned(), ..Cmd::new("") }
+    }
+
     pub(crate) fn arg(mut self, arg: &str) -> Cmd {
         self.args.push(arg.to_owned());
         self

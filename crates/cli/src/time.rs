@@ -90,11 +90,9 @@ fn read(text: &str, now_ns: i64, zone: Zone) -> Result<i64, String> {
         Some(days) if is_time_of_day(of_day) => format!("{} {of_day}", date(days)),
         _ => text.to_owned(),
     };
-    // A date without a time of day begins then; seconds may be left out.
-    let minutes = text.len() == 16 && text.get(11..).is_some_and(is_time_of_day);
-    let whole = if minutes { format!("{text}:00") } else { text.clone() };
+    // A date without a time of day begins then.
     let of_day = text.split_once([' ', 'T']).map_or(&*text, |(_, of_day)| of_day);
-    Times::checked().in_zone(zone).read(&whole).map_err(|fault| match fault {
+    Times::checked().in_zone(zone).read(&text).map_err(|fault| match fault {
         TimeFault::Range => {
             format!("expected a time from 1677-09-21 to 2262-04-11, found {text:?}")
         }
@@ -120,7 +118,11 @@ fn read(text: &str, now_ns: i64, zone: Zone) -> Result<i64, String> {
             format!("expected {meant}, found {text}{}", as_date(&text))
         }
         TimeFault::Calendar => format!("expected a date and time that exist, found {text:?}"),
-        TimeFault::Skipped | TimeFault::Twice | TimeFault::Finer | TimeFault::LeapSecond => {
+        TimeFault::Skipped
+        | TimeFault::Twice
+        | TimeFault::Finer
+        | TimeFault::LeapSecond
+        | TimeFault::DayOrMonth => {
             format!("expected {fault}, found {text:?}")
         }
         _ => format!("expected {EXPECTED}, found {text:?}"),

@@ -192,8 +192,8 @@ fn a_column_that_is_not_understood_refuses_the_file() {
     }
     let error = lines(&number, said(&[("sensors", Role::Skip)])).unwrap_err();
     assert!(error.contains("found none of the name sensors (time (timestamps), "), "{error}");
-    let error = lines(&number, said(&[("value", Role::Time)])).unwrap_err();
-    assert!(error.starts_with("Parquet: column value: expected times as"), "{error}");
+    let error = lines(&number, said(&[("series", Role::Time)])).unwrap_err();
+    assert!(error.starts_with("Parquet: column series: expected times as"), "{error}");
 }
 
 #[test]
@@ -319,6 +319,33 @@ fn integers_that_mean_1970_need_a_unit() {
     let seconds = lines(&bytes, TimeUnit::Seconds.into()).unwrap();
     assert_eq!(seconds[0], "1700000000000000000 a 1.0");
     assert!(seconds[1].contains("expected a time from 1677 to 2262"), "{seconds:?}");
+}
+
+#[test]
+fn times_with_a_point_are_seconds_or_of_the_unit_that_is_said() {
+    let of =
+        |times: &[f64]| file(vec![("time", floats(times)), ("a", floats(&vec![2.5; times.len()]))]);
+    let bytes = of(&[1_700_000_000.123_456, 1_700_000_001.0, 1_700_000_001.1]);
+    let found = lines(&bytes, Choice::default()).unwrap();
+    let expected =
+        ["1700000000123456000 a 2.5", "1700000001000000000 a 2.5", "1700000001100000000 a 2.5"];
+    assert_eq!(found, expected);
+    let found = lines(&of(&[-1.5, 0.25, 1e6]), TimeUnit::Milliseconds.into()).unwrap();
+    assert_eq!(found, ["-1500000 a 2.5", "250000 a 2.5", "1000000000000 a 2.5"]);
+    // What is in milliseconds, and no time at all, in the row that has it.
+    for (time, said) in [
+        (1_700_000_000_123.0, "expected seconds of a year from 1980 to 2100, or their unit"),
+        (-1e300, "expected seconds"),
+        (f64::NAN, "expected a time, found NaN"),
+        (f64::INFINITY, "expected a time, found inf"),
+    ] {
+        let found = lines(&of(&[time]), Choice::default()).unwrap();
+        assert!(found[0].contains(said), "{time}: {found:?}");
+    }
+    for time in [1e10, -1e300] {
+        let found = lines(&of(&[time]), TimeUnit::Seconds.into()).unwrap();
+        assert!(found[0].contains("expected a time from 1677 to 2262"), "{time}: {found:?}");
+    }
 }
 
 #[test]

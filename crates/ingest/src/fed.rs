@@ -25,12 +25,18 @@ pub struct Fed {
     pub records: u64,
     /// Samples in them, whether they are durable yet or not: see [`Ledger`](crate::Ledger).
     pub samples: u64,
+    /// The earliest and the latest of their times, nanoseconds since 1970.
+    pub span_ns: Option<(i64, i64)>,
     /// Payload bytes pushed.
     pub bytes: u64,
     /// Series and channels.
     pub series: usize,
     /// New ones among these, declared by their first sample.
     pub declared: u64,
+    /// Those of texts among the declared.
+    pub texts: u64,
+    /// The name of the first of them.
+    pub texts_first: Option<String>,
     /// How often it waited for the device to declare them.
     pub declarations: u64,
     /// Records refused by the ring.
@@ -74,9 +80,12 @@ impl Fed {
             producer,
             records: 0,
             samples: 0,
+            span_ns: None,
             bytes: 0,
             series: 0,
             declared: 0,
+            texts: 0,
+            texts_first: None,
             declarations: 0,
             refused: 0,
             refused_samples: 0,
@@ -126,6 +135,15 @@ impl Fed {
         self.bad += 1;
         if self.complaints.len() < COMPLAINTS_MAX {
             self.complaints.push(text());
+        }
+    }
+
+    /// Samples of these times were pushed.
+    pub(crate) fn spans(&mut self, times_ns: &[i64]) {
+        let before = self.span_ns.unwrap_or((i64::MAX, i64::MIN));
+        let wider = |(from, to): (i64, i64), time: &i64| (from.min(*time), to.max(*time));
+        if !times_ns.is_empty() {
+            self.span_ns = Some(times_ns.iter().fold(before, wider));
         }
     }
 

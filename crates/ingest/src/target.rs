@@ -281,7 +281,9 @@ impl<'a> Target<'a> {
         let Some(time_ns) = times_ns.first() else { return Ok(()) };
         let (count, line) = (series.len(), lines.first().copied().unwrap_or(0));
         let push = |producer: &mut Producer| producer.push_words(&[*time_ns], series, words);
-        self.push(fed, (count, line), Samples::payload_bytes(count, false), push)
+        self.push(fed, (count, line), Samples::payload_bytes(count, false), push)?;
+        fed.spans(&[*time_ns]);
+        Ok(())
     }
 
     /// Pushes samples, each with its time, in as many records as they need.
@@ -296,6 +298,7 @@ impl<'a> Target<'a> {
             self.push(fed, (count, line), bytes, |producer| {
                 producer.push_words(times_ns, series, words)
             })?;
+            fed.spans(times_ns);
         }
         Ok(())
     }
@@ -308,7 +311,10 @@ impl<'a> Target<'a> {
         series: u32,
         text: &str,
     ) -> Result<()> {
-        self.push(fed, (1, line), text.len(), |producer| producer.push_text(series, time_ns, text))
+        let push = |producer: &mut Producer| producer.push_text(series, time_ns, text);
+        self.push(fed, (1, line), text.len(), push)?;
+        fed.spans(&[time_ns]);
+        Ok(())
     }
 
     /// Pushes a frame.

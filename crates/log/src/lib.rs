@@ -63,6 +63,6 @@ pub use recover::{Recovery, Segments, open_folder, read_identity, recover};
 pub use running::{Span, spans};
 pub use series::{Inserted, SeriesTable};
 pub use session::{Extent, Hole, Proof, Verdict, dead_from, judge, known_end};
-pub use settled::{mend_settled, read_progress};
+pub use settled::{mend_settled, read_progress, write_manifest};
 pub use switch::set_when_full;
 pub use walk::{Blocks, Found, FoundHeader, Walk};

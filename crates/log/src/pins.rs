@@ -11,6 +11,9 @@ use baro_ondisk::{Pin, StoreId};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Files that are no valid pins are named up to here, and counted beyond.
+const DAMAGED_MAX: usize = 20;
+
 /// The pins of a store.
 #[derive(Clone, Debug, Default)]
 pub struct Pins {
@@ -28,7 +31,7 @@ impl Pins {
     /// # Errors
     /// The folders cannot be read.
     pub fn read<S: Storage>(storage: &S, store: StoreId) -> Result<Self> {
-        let mut found = Pins::default();
+        let (mut found, mut others) = (Pins::default(), 0_u64);
         for name in list_folder(storage, PINS)? {
             let Some((id, "pin")) = numbered(&name) else { continue };
             let name = format!("{PINS}/{name}");
@@ -44,6 +47,13 @@ impl Pins {
                 Ok(_) => found.damaged.push((name, "is not this store's or not this id's".into())),
                 Err(why) => found.damaged.push((name, why)),
             }
+            if found.damaged.len() > DAMAGED_MAX {
+                found.damaged.pop();
+                others += 1;
+            }
+        }
+        if others > 0 {
+            found.damaged.push((PINS.to_owned(), format!("has {others} further files like these")));
         }
         found.kept = kept_epochs(storage)?;
         Ok(found)

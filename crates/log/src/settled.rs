@@ -3,7 +3,7 @@
 //! Invariant: no epoch that is settled is given to a segment again, whatever headers are damaged:
 //! its blocks would count as settled. Held by `a_settled_epoch_is_never_given_again` of the store.
 
-use super::{BACKUP_MARK, MANIFEST, ManifestLock, RUNS, Recovery};
+use super::{BACKUP_MARK, MANIFEST, ManifestLock, RUNS, Recovery, tell_deletions};
 use crate::Result;
 use baro_ondisk::{Manifest, Settled, StoreId};
 use baro_sys::disk::Disk;
@@ -27,6 +27,32 @@ pub(crate) fn read_manifest<S: Storage>(storage: &S, store: StoreId) -> Option<M
     let read = file.read_at(0, &mut manifest).ok()?;
     let manifest = Manifest::decode(manifest.get(..read)?).ok()?;
     (manifest.store == store).then_some(manifest)
+}
+
+/// Puts a manifest in the place of the one before, durably: after a crash it is the one or the other.
+/// What it has of deletions is told before they are in force, until they are not any more.
+///
+/// # Errors
+/// The operating system refuses, or the file `store` is damaged.
+pub fn write_manifest<S: Storage>(storage: &S, manifest: &Manifest) -> Result<()> {
+    let deletions = !manifest.deletions.is_empty();
+    if deletions {
+        tell_deletions(storage, true)?;
+    }
+    let new = format!("{MANIFEST}.new");
+    match storage.remove(&new) {
+        Err(error) if !error.is_missing() => return Err(error.into()),
+        _ => {}
+    }
+    let file = storage.create(&new)?;
+    file.write_at(0, &manifest.encode())?;
+    file.sync_data()?;
+    storage.rename(&new, MANIFEST)?;
+    storage.sync_folder(RUNS)?;
+    if !deletions {
+        tell_deletions(storage, false)?;
+    }
+    Ok(())
 }
 
 /// The highest epoch that is settled, or in part.
@@ -67,16 +93,7 @@ pub fn mend_settled(disk: &Disk, recovery: &mut Recovery) -> Result<Option<Strin
     manifest.settled = Settled::default();
     manifest.lost_blocks = manifest.lost_blocks.saturating_add(1);
     manifest.generation += 1;
-    let new = format!("{MANIFEST}.new");
-    match disk.remove(&new) {
-        Err(error) if !error.is_missing() => return Err(error.into()),
-        _ => {}
-    }
-    let file = disk.create(&new)?;
-    file.write_at(0, &manifest.encode())?;
-    file.sync_data()?;
-    disk.rename(&new, MANIFEST)?;
-    disk.sync_folder(RUNS)?;
+    write_manifest(disk, &manifest)?;
     let generation = &mut recovery.segments.beside.generation;
     *generation = manifest.generation.max(*generation);
     recovery.last_epoch = newest;

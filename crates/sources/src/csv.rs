@@ -36,7 +36,7 @@ mod header;
 use crate::form::{Kind, TextForm};
 use crate::lines::{self, Unreadable, quote};
 use crate::records::{Attempt, Held, Records, Verdict};
-use crate::sample::Sample;
+use crate::sample::{Sample, Scalar};
 use crate::time::{TimeFault, Times};
 use annotated::Annotated;
 use columns::Columns;
@@ -354,6 +354,14 @@ impl Reader {
         match parse_row(line, text, named, &self.form, &mut self.guards) {
             Ok(Some(sample)) => {
                 if let State::Unknown = self.state {
+                    let looks_like_a_header = sample.time_ns.is_none()
+                        && matches!(sample.value, Scalar::Text(_) | Scalar::Quoted(_))
+                        && header::time_unit_ns(&sample.series).is_some();
+                    // R writes numbers of rows in a first column without a name, and all names in quotes.
+                    if looks_like_a_header && let Some(state) = self.header(text)? {
+                        (self.state, self.bare) = (state, true);
+                        return Ok(());
+                    }
                     self.state = State::Rows { header: false };
                 }
                 item(Ok(sample));

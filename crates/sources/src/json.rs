@@ -313,10 +313,8 @@ impl Reader {
             return Ok(());
         }
         (self.objects, self.last) = (self.objects + 1, line);
-        let Members(members) = serde_json::from_str(text).map_err(|error| {
-            let (column, reason) = (error.column(), reason(&error));
-            JsonProblem::Syntax { column, reason }
-        })?;
+        let Members(members) =
+            serde_json::from_str(text).map_err(|error| no_object(text, &error))?;
         for ((column, _), unseen) in self.form.columns.iter().zip(&mut self.unseen) {
             *unseen = *unseen && members.iter().all(|(key, _)| key != column);
         }
@@ -341,11 +339,23 @@ impl Reader {
     }
 }
 
-/// What the library says, without its place in a text that is always one line.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let end = text.rfind(" at line ").unwrap_or(text.len());
-    quote(&text[..end])
+/// What stands where an object does not go on, and what the library says of it, without its place in a text
+/// that is always one line.
+fn no_object(text: &str, error: &serde_json::Error) -> JsonProblem {
+    let begin = text.len() - text.trim_start().len();
+    let column = match text[begin..].starts_with('{') {
+        false => begin + 1,
+        true => error.column().max(1),
+    };
+    let rest = text.get(column - 1..).unwrap_or_default();
+    let said = error.to_string();
+    let said = said.split(" at line ").next().unwrap_or_default();
+    let reason = match column - 1 == begin {
+        true => format!("{:?}", quote(rest)),
+        false if error.is_eof() => "the end of the line within it".to_owned(),
+        false => format!("{:?} ({})", quote(rest), quote(said)),
+    };
+    JsonProblem::Syntax { column, reason }
 }
 
 fn time(raw: &RawValue, times: &Times) -> Result<Option<i64>, JsonProblem> {

@@ -77,8 +77,8 @@ impl Times {
     /// It is no time, none that exists, or may be meant otherwise.
     pub fn read(&self, text: &str) -> Result<i64, TimeFault> {
         let bytes = text.as_bytes();
-        if bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-') {
-            return date(bytes, self.zone);
+        if let Some(day) = Day::of(bytes) {
+            return date(&day?, bytes, self.zone);
         }
         let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
         let Some(dot) = digits.iter().position(|byte| !byte.is_ascii_digit()) else {
@@ -182,6 +182,8 @@ pub enum TimeFault {
     SheetDay,
     /// A date without a zone.
     Zone,
+    /// A date such as 02/01/2026.
+    DayOrMonth,
     /// Digits below the nanosecond.
     Finer,
     /// A second 60.
@@ -219,6 +221,10 @@ impl fmt::Display for TimeFault {
             }
             TimeFault::Zone => {
                 "a time with Z or an offset such as +01:00 (--zone says that of times without)"
+            }
+            TimeFault::DayOrMonth => {
+                "a date such as 2026-01-02, 2026/01/02 or 02.01.2026 (of one such as 02/01/2026 it is not \
+                 known which is the day)"
             }
             TimeFault::Finer => {
                 "at most nine digits behind the point (a time is in nanoseconds, and what is finer would \
@@ -285,11 +291,38 @@ fn fraction_ns(digits: &[u8]) -> Result<u32, TimeFault> {
     Ok((0..9).fold(0, |sum, index| sum * 10 + digit(index)))
 }
 
-/// `2026-01-02T03:04:05[.678]Z`, with an offset instead of the Z, or a blank instead of the T; without
-/// an offset, or a date alone, in the zone given.
-fn date(text: &[u8], zone: Option<Zone>) -> Result<i64, TimeFault> {
+/// The first ten bytes of a date.
+struct Day {
+    year: i64,
+    month: i64,
+    day: i64,
+}
+
+impl Day {
+    /// `2026-01-02`, `2026/01/02`, and `02.01.2026`, which has the day first wherever points are written;
+    /// `None` if it is no date. Of `02/01/2026` nobody knows which is the day.
+    fn of(text: &[u8]) -> Option<Result<Self, TimeFault>> {
+        let field = |start: usize, length: usize| number(text.get(start..start + length));
+        let is = |place: usize, mark: u8| text.get(place) == Some(&mark);
+        let (year, month, day) = if is(4, b'-') && is(7, b'-') || is(4, b'/') && is(7, b'/') {
+            (field(0, 4), field(5, 2), field(8, 2))
+        } else if is(2, b'.') && is(5, b'.') {
+            (field(6, 4), field(3, 2), field(0, 2))
+        } else if is(2, b'/') && is(5, b'/') {
+            return Some(Err(TimeFault::DayOrMonth));
+        } else {
+            return None;
+        };
+        let all = || Ok(Day { year: year?, month: month?, day: day? });
+        Some(all())
+    }
+}
+
+/// `2026-01-02T03:04:05[.678]Z`, with an offset instead of the Z, a blank instead of the T, a comma instead of
+/// the point, or without seconds; without an offset, or a date alone, in the zone given.
+fn date(day: &Day, text: &[u8], zone: Option<Zone>) -> Result<i64, TimeFault> {
     let field = |start: usize, length: usize| number(text.get(start..start + length));
-    let (year, month, day) = (field(0, 4)?, field(5, 2)?, field(8, 2)?);
+    let Day { year, month, day } = *day;
     let (mut hour, mut minute, mut second, mut nanoseconds) = (0, 0, 0, 0);
     let mut rest = text.get(10..).unwrap_or_default();
     if !rest.is_empty() {
@@ -299,10 +332,13 @@ fn date(text: &[u8], zone: Option<Zone>) -> Result<i64, TimeFault> {
         };
         mark(10, b"Tt ")?;
         mark(13, b":")?;
-        mark(16, b":")?;
-        (hour, minute, second) = (field(11, 2)?, field(14, 2)?, field(17, 2)?);
-        rest = text.get(19..).unwrap_or_default();
-        if let [b'.', tail @ ..] = rest {
+        (hour, minute) = (field(11, 2)?, field(14, 2)?);
+        rest = text.get(16..).unwrap_or_default();
+        if rest.first() == Some(&b':') {
+            second = field(17, 2)?;
+            rest = text.get(19..).unwrap_or_default();
+        }
+        if let ([b'.' | b',', tail @ ..], true) = (rest, text.get(16) == Some(&b':')) {
             let length = tail.iter().take_while(|byte| byte.is_ascii_digit()).count();
             nanoseconds = fraction_ns(&tail[..length])?;
             rest = &tail[length..];

@@ -21,11 +21,11 @@ mod place;
 use crate::damage::{Damage, Loss, Source};
 use crate::runs::{Unopened, open_run, read_manifest};
 use crate::segments::SegmentFile;
-use crate::settle::{RunRetention, write_manifest};
+use crate::settle::RunRetention;
 use crate::{Error, Result, Store};
 use baro_log::{
     CATALOG, DICTIONARY, IDENTITY, InitLock, LOCK, MANIFEST, Role, StoreLock, kept_name, pin_name,
-    run_name, set_when_full, tell_deletions,
+    run_name, set_when_full, tell_deletions, write_manifest,
 };
 use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::clock;
@@ -390,7 +390,7 @@ fn put_manifest<T: Storage>(manifest: &Manifest, place: &mut Place<'_, T>) -> Re
         place.put_bytes(MANIFEST, &bytes)?;
         return Ok(place.target.sync_folder(baro_log::RUNS)?);
     }
-    write_manifest(place.target, manifest)
+    Ok(write_manifest(place.target, manifest)?)
 }
 
 /// Names of series: what is in the log and in runs was declared before.

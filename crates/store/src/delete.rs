@@ -14,10 +14,9 @@ pub use room::DeletedRoom;
 
 use crate::interval::{Filter, Interval, Reading};
 use crate::merge::Part;
-use crate::settle::write_manifest;
 use crate::unsettled::{samples_of, texts_of};
 use crate::{Aggregate, Damage, Error, Every, Query, Result, Store, Values};
-use baro_log::{Holding, ManifestLock, RUNS};
+use baro_log::{Holding, ManifestLock, RUNS, write_manifest};
 use baro_ondisk::limits::{DELETED_RANGES_MAX, DELETIONS_MAX};
 use baro_ondisk::{Deletion, IdRange, Kind, LogPlace, SampleColumns, Type, is_deleted};
 use baro_sys::disk::Disk;

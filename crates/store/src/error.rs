@@ -163,6 +163,18 @@ impl From<baro_log::Error> for Error {
     }
 }
 
+impl Error {
+    /// Whether the device or quota is full.
+    #[must_use]
+    pub(crate) fn is_full(&self) -> bool {
+        let source = match self {
+            Error::System(source) | Error::Store(baro_log::Error::System(source)) => source,
+            _ => return false,
+        };
+        source.is_full()
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

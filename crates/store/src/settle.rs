@@ -28,14 +28,12 @@ use crate::damage::Damage;
 use crate::runs::{Runs, read_manifest};
 use crate::verify::runs::younger_run;
 use crate::{Error, Hold, Result, Store};
-use baro_log::{
-    KnowingLock, MANIFEST, ManifestLock, RUNS, Role, StoreLock, run_name, tell_deletions,
-};
+use baro_log::{KnowingLock, ManifestLock, RUNS, Role, StoreLock, run_name, write_manifest};
 use baro_ondisk::limits::RUNS_MAX;
 use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::clock;
 use baro_sys::disk::Disk;
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::Storage;
 use pace::Pace;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -278,7 +276,7 @@ impl<S: Storage> Settler<S> {
         let known = self.store.last_session();
         self.store.refresh()?;
         // First: with it the types of a million series are a million bytes.
-        if self.write_dictionary()?.is_some() {
+        if self.write_dictionary_if_room()?.is_some() {
             self.store.refresh()?;
         }
         // Of a session that goes on more blocks may follow in a segment that seems to be its last.
@@ -321,6 +319,15 @@ impl<S: Storage> Settler<S> {
         match write_dictionary_in_portions(storage, store, most.max(1), &mut rest) {
             // A damaged catalog is told by its readers; no dictionary is made of it.
             Err(Error::CatalogDamaged { .. }) => Ok(None),
+            other => other,
+        }
+    }
+
+    /// The same, but for a full device: what can be settled or dropped then gives room, and all names are
+    /// in the catalog.
+    fn write_dictionary_if_room(&mut self) -> Result<Option<crate::DictionaryWritten>> {
+        match self.write_dictionary() {
+            Err(error) if error.is_full() => Ok(None),
             other => other,
         }
     }
@@ -457,29 +464,6 @@ impl<S: Storage> Store<S> {
             Err(damage) => Err(Error::Manifest { damage: Box::new(damage) }),
         }
     }
-}
-
-/// Puts a manifest in the place of the one before, durably: after a crash it is the one or the other.
-/// What it has of deletions is told before they are in force, until they are not any more.
-pub(crate) fn write_manifest<S: Storage>(storage: &S, manifest: &Manifest) -> Result<()> {
-    let deletions = !manifest.deletions.is_empty();
-    if deletions {
-        tell_deletions(storage, true)?;
-    }
-    let new = format!("{MANIFEST}.new");
-    match storage.remove(&new) {
-        Err(error) if !error.is_missing() => return Err(error.into()),
-        _ => {}
-    }
-    let file = storage.create(&new)?;
-    file.write_at(0, &manifest.encode())?;
-    file.sync_data()?;
-    storage.rename(&new, MANIFEST)?;
-    storage.sync_folder(RUNS)?;
-    if !deletions {
-        tell_deletions(storage, false)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

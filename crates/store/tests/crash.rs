@@ -6,7 +6,7 @@ mod common;
 
 use baro_log::{Catalog, Geometry, init};
 use baro_ondisk::{Declaration, StoreId, Type, WhenFull};
-use baro_store::{Store, recover_in, verify, write_dictionary};
+use baro_store::{Extent, SettleOptions, Settler, Store, recover_in, verify, write_dictionary};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
 use baro_sys::storage::{Access, Storage};
 use common::{Folder, Pushed, record};
@@ -164,6 +164,21 @@ fn a_failing_or_full_disk_leaves_the_old_dictionary() {
         write_dictionary(&disk, STORE, &mut |_| {}).unwrap();
         assert_eq!(holds(&disk, &names).catalog().uncovered(), 0);
     }
+}
+
+#[test]
+fn a_full_disk_settles_without_a_dictionary() {
+    let names: Vec<String> = (0..1500).map(|n| format!("t{{s=\"{n}\"}}")).collect();
+    let disk = cataloged(&names, 1000);
+    let mut settler = Settler::over(holds(&disk, &names), SettleOptions::default()).unwrap();
+    let used = disk.used_bytes();
+    disk.inject(Fault::Full(used + 4096));
+    assert!(settler.write_dictionary().is_err());
+    settler.step_with(Extent::All, false).unwrap();
+    assert_eq!((holds(&disk, &names).catalog().uncovered(), disk.used_bytes()), (500, used));
+    disk.heal();
+    settler.step_with(Extent::All, false).unwrap();
+    assert_eq!(holds(&disk, &names).catalog().uncovered(), 0);
 }
 
 #[test]

@@ -70,10 +70,15 @@ impl From<Error> for io::Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.as_os_str().is_empty() {
-            return write!(f, "{}: {}", self.operation, self.source);
+        if !self.path.as_os_str().is_empty() {
+            write!(f, "{}: ", self.path.display())?;
         }
-        write!(f, "{}: {}: {}", self.path.display(), self.operation, self.source)
+        write!(f, "{}: {}", self.operation, self.source)?;
+        // Nobody waits for whoever holds a lease on a file, and the kernel's words name nothing.
+        if self.operation.starts_with("open") && self.errno() == Some(libc::EAGAIN) {
+            f.write_str(": another process has a lease on it (fcntl F_SETLEASE); try again")?;
+        }
+        Ok(())
     }
 }
 

@@ -130,6 +130,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Ok(written) => done.dictionary = written,
         // Only an index of the catalog, which is whole or not without it.
         Err(error @ Error::CatalogDamaged { .. }) => say!("{error}"),
+        Err(Error::System(error)) if error.is_full() => {
+            say!("no dictionary of names was written: {error}")
+        }
         Err(error) => return Err(error.into()),
     }
     let mut store = settler.into_store();

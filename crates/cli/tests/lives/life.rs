@@ -439,7 +439,8 @@ impl Life {
             .iter()
             .any(|(key, value)| first.insert(key, value).is_some_and(|before| before != value));
         let told = String::from_utf8_lossy(&done.stdout).contains("replaced: ");
-        let code = if told && replaced { 3 } else { 0 };
+        assert_eq!(told, replaced, "{} {}", self.did, stderr(&done));
+        let code = if replaced { 3 } else { 0 };
         assert_eq!(done.status.code(), Some(code), "{} {}", self.did, stderr(&done));
         said.into_iter().for_each(|(key, value)| self.push(key, value));
         "import"

@@ -4,6 +4,7 @@ use super::Intake;
 use crate::error::Result;
 use crate::names::Series;
 use crate::refusal::{Reason, Refusal, Tell};
+use baro_ondisk::Type;
 
 impl Intake<'_> {
     /// Declares all new series at once; where all are refused, by halves, to know which.
@@ -33,6 +34,11 @@ impl Intake<'_> {
         let declared = found.iter().filter(|one| one.is_ok()).count();
         self.fed.declared += declared as u64;
         self.fed.series += declared;
+        let ok = wanted.iter().zip(&found).filter(|(_, found)| found.is_ok());
+        for (one, _) in ok.filter(|(one, _)| one.kind == Type::Text) {
+            self.fed.texts += 1;
+            self.fed.texts_first.get_or_insert_with(|| one.name.to_owned());
+        }
         let found = self.names.declared(&order, found);
         self.settle_held(&found, tell);
         Ok(())

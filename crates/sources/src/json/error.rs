@@ -168,7 +168,7 @@ impl fmt::Display for JsonProblem {
             Self::Utf16 => formatter.write_str(UTF16),
             Self::NotUtf8 => write!(formatter, "expected UTF-8, found bytes that are not"),
             Self::Syntax { column, reason } => {
-                write!(formatter, "column {column}: expected one JSON object, found: {reason}")
+                write!(formatter, "column {column}: expected one JSON object, found {reason}")
             }
             Self::Twice { key } => write!(formatter, "expected each key once, found {key:?} twice"),
             Self::Times { a, b } => {

@@ -53,10 +53,13 @@ fn both_forms_are_read() {
 #[test]
 fn a_bad_line_is_one_error_and_takes_nothing() {
     for (line, said) in [
-        ("nonsense", "line 1: column 2: expected one JSON object"),
+        ("nonsense", "line 1: column 1: expected one JSON object, found \"nonsense\""),
         ("[1]", "expected one JSON object"),
         ("{\"a\":1", "expected one JSON object"),
-        ("{\"a\":1}{\"b\":2}", "expected one JSON object"),
+        (
+            "{\"a\":1}{\"b\":2}",
+            "column 8: expected one JSON object, found \"{\\\"b\\\":2}\" (trailing characters)",
+        ),
         ("{}", "found no value"),
         ("{\"time\":1}", "found no value"),
         ("{\"a\":1,\"b\":[\"x\"]}", "series \"b\": expected a number of 64 bits, true or false"),

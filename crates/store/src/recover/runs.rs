@@ -6,9 +6,8 @@
 
 use crate::damage::{Damage, Loss};
 use crate::runs::{PageAt, RunFile, Runs};
-use crate::settle::write_manifest;
 use crate::{Result, Store};
-use baro_log::{RUNS, run_name};
+use baro_log::{RUNS, run_name, write_manifest};
 use baro_ondisk::{Deletion, Manifest, RunEntry, Settled, StoreId, Type};
 use baro_runs::{RunInfo, RunWriter};
 use baro_sys::storage::{Storage, StorageFile};

@@ -373,7 +373,7 @@ impl Work {
         let waited_ns = settler.turns.waited_ns() - waited_ns;
         let took_ns = (clock::monotonic_ns() - now_ns).saturating_sub(waited_ns);
         if !done.more {
-            settler.write_dictionary()?;
+            settler.write_dictionary_if_room()?;
             self.taken_bytes = sample_bytes;
             if self.all || done.runs > 0 {
                 self.settled_at_ns = clock::monotonic_ns();

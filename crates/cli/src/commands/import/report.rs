@@ -151,6 +151,16 @@ impl Report {
             fed.declared,
             plural(fed.bad_lines, "line")
         );
+        if let Some((from_ns, to_ns)) = fed.span_ns {
+            out!("times: {} to {}", rfc3339(from_ns), rfc3339(to_ns));
+        }
+        if let Some(first) = &fed.texts_first {
+            out!(
+                "of texts: {} of these series, the first: {first} (if it tells others apart: --columns \
+                 NAME=label; numbers in quotes are texts)",
+                fed.texts
+            );
+        }
         if fed.exemplars > 0 {
             out!("passed over: {} exemplars beside samples", fed.exemplars);
         }
@@ -207,8 +217,12 @@ impl Report {
         json!({
             "lines": self.lines,
             "samples": self.fed.samples,
+            "from_ns": self.fed.span_ns.map(|(from_ns, _)| from_ns),
+            "to_ns": self.fed.span_ns.map(|(_, to_ns)| to_ns),
             "series": self.fed.series,
             "series_declared": self.fed.declared,
+            "series_declared_of_texts": self.fed.texts,
+            "first_series_of_texts": self.fed.texts_first,
             "lines_refused": self.fed.bad_lines,
             "exemplars_passed_over": self.fed.exemplars,
             "samples_replaced": self.fed.replaced,

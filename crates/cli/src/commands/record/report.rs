@@ -7,7 +7,7 @@ use crate::size::{show_bytes, show_ns};
 use baro_ingest::Fed;
 use baro_promises::Look;
 use baro_recorder::{Opening, Recorder, Trouble};
-use baro_show::plural;
+use baro_show::{plural, rfc3339};
 use baro_store::{Damage, SettlingStatus};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -96,6 +96,8 @@ pub(crate) fn complain(recorder: &Recorder, unsettled: Option<&String>, said: &m
 
 /// No device stalls as long: that the rings cover it helps nobody.
 const LONG_STALL_NS: u64 = 600_000_000_000;
+/// Times before are hardly meant.
+const YEAR_1980_NS: i64 = 315_532_800_000_000_000;
 
 /// How long a stall of the device the rings cover at the rate of this recording.
 pub(crate) fn covers_ns(recording: &Recording) -> Option<u64> {
@@ -297,6 +299,10 @@ fn print_fed(fed: &Fed, kept: u64) {
         let datagrams = plural(fed.datagrams, "datagram");
         out!("{}: {datagrams}, {} dropped by the kernel", fed.name, fed.dropped);
     }
+    if let Some((from_ns, _)) = fed.span_ns.filter(|(from_ns, _)| *from_ns < YEAR_1980_NS) {
+        let from = rfc3339(from_ns);
+        out!("{}: times from {from} on (--precision says the unit of an integer)", fed.name);
+    }
     if fed.replaced > 0 {
         out!(
             "{}: {} replaced by another of the same series and time with another value; the last counts",
@@ -329,6 +335,8 @@ fn as_json(
                 "series": fed.series,
                 "records": fed.records,
                 "samples": recording.kept(fed),
+                "from_ns": fed.span_ns.map(|(from_ns, _)| from_ns),
+                "to_ns": fed.span_ns.map(|(_, to_ns)| to_ns),
                 "declared": fed.declared,
                 "declarations": fed.declarations,
                 "payload_bytes": fed.bytes,

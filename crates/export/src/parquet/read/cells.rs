@@ -97,6 +97,19 @@ pub(super) fn time_of(array: &ArrayRef, at: usize) -> Option<i64> {
     })
 }
 
+/// Nanoseconds of a time that is a number of 64 bits with a point: of its shortest digits, as they would be in
+/// text, so that 1700000000.1 is a tenth behind the second. Digits below the nanosecond are rounded, since
+/// the number has none that mean them. `None` if it is no number, or means no time from 1677 to 2262.
+pub(super) fn float_time_ns(time: f64, unit_ns: i64) -> Option<i64> {
+    let digits = time.abs().to_string();
+    let (whole, part) = digits.split_once('.').unwrap_or((&digits, "0"));
+    let part: f64 = format!("0.{part}").parse().ok()?;
+    // Less than a unit, which is at most a second.
+    let part_ns = (part * unit_ns as f64).round() as i64;
+    let time_ns = whole.parse::<i64>().ok()?.checked_mul(unit_ns)?.checked_add(part_ns)?;
+    Some(if time < 0.0 { -time_ns } else { time_ns })
+}
+
 /// The value in a cell; `None` of a null. The error says what was found.
 pub(super) fn value_of(array: &ArrayRef, at: usize) -> Result<Option<Value<'_>>, String> {
     use DataType as T;

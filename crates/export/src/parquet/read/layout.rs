@@ -10,7 +10,7 @@
 //! Held by `a_column_that_is_not_understood_refuses_the_file` (`tests/columns.rs`).
 
 use super::cells::{self, Kind};
-use super::choice::{Choice, Role};
+use super::choice::{Choice, Role, TimeUnit};
 use super::int96;
 use crate::{Error, Result};
 use arrow_schema::{DataType, Field, Schema, TimeUnit as ArrowUnit};
@@ -163,17 +163,17 @@ impl Layout {
                             with series and value, or with one column for each series";
             return Err(Error::Layout { found, expected });
         };
-        let (time_unit_ns, is_integer) = unit_of(field, choice)?;
+        let (time_unit_ns, is_number) = unit_of(field, choice)?;
         let is_text = cells::is_text(field.data_type());
         let has_zone =
-            is_integer || is_text || matches!(field.data_type(), DataType::Timestamp(_, Some(_)));
+            is_number || is_text || matches!(field.data_type(), DataType::Timestamp(_, Some(_)));
         let is_int96 = int96::leaf_of(stored, time).is_some();
         let taken_as_utc = (!has_zone && !is_int96 && choice.clock.is_none()).then_some(time);
         let mut layout = Layout {
             fields: BTreeSet::from([time]),
             time,
             time_unit_ns,
-            unit_is_taken: is_integer && choice.unit.is_none(),
+            unit_is_taken: is_number && choice.unit.is_none(),
             is_of_clock: !has_zone && choice.clock.is_some(),
             taken_as_utc,
             series: None,
@@ -365,7 +365,7 @@ fn known(field: &Field) -> Result<&Field> {
     }
 }
 
-/// Nanoseconds of one, and whether it is an integer.
+/// Nanoseconds of one, and whether it is a number, in a unit that is said or taken.
 fn unit_of(field: &Field, choice: &Choice) -> Result<(i64, bool)> {
     Ok(match field.data_type() {
         DataType::Timestamp(ArrowUnit::Nanosecond, _) => (1, false),
@@ -377,8 +377,12 @@ fn unit_of(field: &Field, choice: &Choice) -> Result<(i64, bool)> {
         kind if kind.is_integer() && *kind != DataType::UInt64 => {
             (choice.unit.unwrap_or_default().ns(), true)
         }
+        // As in text, where a number with a point is seconds.
+        DataType::Float64 => (choice.unit.unwrap_or(TimeUnit::Seconds).ns(), true),
         _ => {
-            let what = "times as timestamps, dates, or integers with their precision".to_owned();
+            let what = "times as timestamps, dates, integers with their precision, or seconds as \
+                        numbers of 64 bits with a point";
+            let what = what.to_owned();
             return Err(refused(field, what));
         }
     })

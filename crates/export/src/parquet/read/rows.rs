@@ -1,12 +1,13 @@
 //! Rows of a batch as samples.
 
-use super::cells::{label_of, time_of, value_of};
+use super::cells::{float_time_ns, label_of, time_of, value_of};
 use super::choice::{Choice, Clock, Texts};
 use super::compose::Composer;
 use super::int96;
 use super::layout::{Layout, SHOWN_CHARS_MAX};
 use super::{Imported, Joint, Refusal, Value};
 use crate::{Error, Result};
+use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringViewArray, cast::AsArray};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -147,8 +148,11 @@ impl<'a> Columns<'a> {
             return reading(text)
                 .map_err(|reason| format!("expected {reason}, found {:?}", shown()));
         }
-        let time = time_of(self.time, at).ok_or("expected a time, found null")?;
         let unit_ns = self.layout.time_unit_ns;
+        if let Some(times) = self.time.as_primitive_opt::<Float64Type>() {
+            return self.float_ns(times.is_valid(at).then(|| times.value(at)));
+        }
+        let time = time_of(self.time, at).ok_or("expected a time, found null")?;
         let is_whole = |time_ns: &i64| {
             self.seconds.as_ref().is_none_or(|seconds| int96::is_whole(seconds, at, *time_ns))
         };
@@ -171,6 +175,24 @@ impl<'a> Columns<'a> {
                 format!("expected {reason}, found {}", shown.trim_end_matches('Z'))
             }),
             None => Ok(time_ns),
+        }
+    }
+}
+
+impl Columns<'_> {
+    fn float_ns(&self, time: Option<f64>) -> std::result::Result<i64, String> {
+        let time = time.ok_or("expected a time, found null")?;
+        if !time.is_finite() {
+            return Err(format!("expected a time, found {time}"));
+        }
+        let is_meant = |ns: &i64| !self.layout.unit_is_taken || PLAUSIBLE_NS.contains(ns);
+        match float_time_ns(time, self.layout.time_unit_ns) {
+            Some(time_ns) if is_meant(&time_ns) => Ok(time_ns),
+            _ if self.layout.unit_is_taken => Err(format!(
+                "expected seconds of a year from 1980 to 2100, or their unit, found {time} (--precision \
+                 s if it is right, else ms, us or ns)"
+            )),
+            _ => Err("expected a time from 1677 to 2262, found one outside".to_owned()),
         }
     }
 }

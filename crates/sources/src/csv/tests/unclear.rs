@@ -137,3 +137,14 @@ fn a_text_keeps_its_blanks() {
     }
     assert_eq!(plain("time,a,t:text\n1,2,\n"), ["2 1 a Integer(2) None"]);
 }
+
+/// As R writes it.
+#[test]
+fn numbers_of_rows_in_quotes_are_passed_over() {
+    let found = plain("\"\",\"time\",\"temp\"\n\"1\",1,20.5\n\"2\",\"2\",\"21.5\"\n");
+    assert_eq!(found, ["2 1 temp Float(20.5) None", "3 2 temp Quoted(\"21.5\") AllQuoted"]);
+    // A row whose series has such a name is one.
+    let found = plain(",time,5\n,date,\"x\"\n");
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].ends_with("time Integer(5) None"), "{found:?}");
+}
