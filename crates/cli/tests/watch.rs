@@ -129,3 +129,67 @@ fn a_watch_stays_in_its_terminal() {
     }
     assert!(pages[24].contains("fast"), "{:?}", pages[24]);
 }
+
+/// A tmux server of its own.
+struct Tmux(String);
+
+impl Tmux {
+    fn run(&self, arguments: &[&str]) -> Option<String> {
+        let tmux =
+            Command::new("tmux").args(["-f", "/dev/null", "-L", &self.0]).args(arguments).output();
+        tmux.ok()
+            .filter(|done| done.status.success())
+            .map(|done| String::from_utf8(done.stdout).unwrap())
+    }
+
+    /// The rows on the screen once they are what is waited for.
+    fn screen(&self, is_there: impl Fn(&[&str]) -> bool) -> Vec<String> {
+        for _ in 0..200 {
+            let shown = self.run(&["capture-pane", "-p"]).unwrap();
+            let rows: Vec<&str> = shown.lines().collect();
+            if is_there(&rows) {
+                return rows.into_iter().map(str::to_owned).collect();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        panic!("never there: {:?}", self.run(&["capture-pane", "-p"]))
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.run(&["kill-server"]);
+    }
+}
+
+#[test]
+fn a_watch_follows_the_size_of_its_terminal_and_leaves_it_as_it_was() {
+    let folder = Folder::new("watch-tmux");
+    let store = folder.path("store");
+    let tmux = Tmux(format!("baro-watch-{}", std::process::id()));
+    if tmux.run(&["new-session", "-d", "-x", "80", "-y", "24", "sh"]).is_none() {
+        println!("skipped: no tmux");
+        return;
+    }
+    let _recording = Recording::start(&store);
+    tmux.run(&["send-keys", &format!("PS1=; clear; echo before"), "Enter"]).unwrap();
+    tmux.screen(|rows| rows.contains(&"before"));
+    tmux.run(&["send-keys", &format!("{BARO} watch {store} --every 100ms"), "Enter"]).unwrap();
+    let has_all = |rows: &[&str]| {
+        ["fast", "slow", "log"].iter().all(|name| rows.iter().any(|row| row.starts_with(name)))
+    };
+    for (columns, rows) in [(80, 24), (200, 50), (40, 12), (80, 24)] {
+        let (x, y) = (columns.to_string(), rows.to_string());
+        tmux.run(&["resize-window", "-x", &x, "-y", &y]).unwrap();
+        let shown = tmux.screen(|shown| shown.len() <= rows && has_all(shown));
+        assert!(shown.iter().all(|row| row.chars().count() <= columns), "{columns}: {shown:?}");
+        // One heading and one row of each: nothing of another size is left, and nothing has scrolled.
+        let count = shown.iter().filter(|row| row.starts_with("fast")).count();
+        assert_eq!(count, 1, "{columns}: {shown:?}");
+        let scrolled = tmux.run(&["display-message", "-p", "#{history_size}"]).unwrap();
+        assert_eq!(scrolled.trim(), "0", "{columns}");
+    }
+    tmux.run(&["send-keys", "C-c"]).unwrap();
+    let left = tmux.screen(|rows| rows.contains(&"before") && !has_all(rows));
+    assert!(!left.iter().any(|row| row.starts_with("fast")), "{left:?}");
+}
