@@ -348,3 +348,31 @@ fn beside_a_recorder_an_import_waits_for_settling_and_takes_from_nobody() {
     assert_eq!((&ended["lost"], &ended["segments_recycled_unsettled"]), (&0.into(), &0.into()));
     assert_eq!(count(&store, "s"), 600_000);
 }
+
+/// Durable in the log, and yet no reader would open the store.
+#[test]
+fn nothing_is_imported_where_the_folder_of_runs_is_none() {
+    let folder = Folder::new("import-runs");
+    let (store, elsewhere, file) =
+        (folder.path("s"), folder.path("elsewhere"), folder.path("a.csv"));
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::write(&file, "1,a,1\n").unwrap();
+    text(&run(&["init", &store, "--size", "8M"]), 0);
+    let runs = std::path::Path::new(&store).join("runs");
+    let _ = std::fs::remove_dir(&runs);
+    for found in ["a symbolic link", "a file"] {
+        match found {
+            "a file" => std::fs::write(&runs, "").unwrap(),
+            _ => std::os::unix::fs::symlink(&elsewhere, &runs).unwrap(),
+        }
+        for verb in [&["import", &store, &file][..], &["query", &store, "a"]] {
+            let done = run(verb);
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            let expected = format!("runs: open: expected a folder, found {found}");
+            assert!(done.status.code() == Some(1) && said.contains(&expected), "{verb:?}: {said}");
+        }
+        std::fs::remove_file(&runs).unwrap();
+    }
+    assert!(std::fs::read_dir(&elsewhere).unwrap().next().is_none());
+    text(&run(&["import", &store, &file]), 0);
+}

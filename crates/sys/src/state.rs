@@ -289,8 +289,20 @@ pub(crate) fn at(
         error if error.errno() == Some(libc::ELOOP) => {
             Err(refused(path, "a file or folder", "a symbolic link".to_owned()))
         }
+        error if error.errno() == Some(libc::ENOTDIR) && flags & libc::O_DIRECTORY != 0 => {
+            let found = if is_link(below, &text) { "a symbolic link" } else { "a file" };
+            Err(refused(path, "a folder", found.to_owned()))
+        }
         error => Err(error),
     }
+}
+
+/// Whether a name in an open folder is a link.
+fn is_link(folder: libc::c_int, name: &std::ffi::CStr) -> bool {
+    let mut to = [0_u8; 1];
+    // SAFETY: a name that ends with 0, and one byte to write into.
+    let read = unsafe { libc::readlinkat(folder, name.as_ptr(), to.as_mut_ptr().cast(), to.len()) };
+    read >= 0
 }
 
 /// From now on calls on a file that was opened without waiting wait again; `flags` stay.

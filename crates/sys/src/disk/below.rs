@@ -31,6 +31,7 @@ pub(super) fn held(folder: &File) -> PathBuf {
 
 /// The folder `name` (`""` is the one above), readable, and its path for messages.
 pub(super) fn folder(above: &File, path: &Path, name: &str) -> Result<(File, PathBuf)> {
+    let mut so_far = path.to_owned();
     let path = if name.is_empty() { path.to_owned() } else { path.join(name) };
     let mut parts = name.split('/').filter(|part| !part.is_empty()).peekable();
     let flags = libc::O_RDONLY | libc::O_DIRECTORY;
@@ -40,8 +41,9 @@ pub(super) fn folder(above: &File, path: &Path, name: &str) -> Result<(File, Pat
     let mut folder = None;
     while let Some(part) = parts.next() {
         plain(OsStr::new(part), &path)?;
+        so_far.push(part);
         let flags = if parts.peek().is_none() { flags } else { AS_PLACE };
-        folder = Some(at(folder.as_ref().or(Some(above)), OsStr::new(part), flags, 0, &path)?);
+        folder = Some(at(folder.as_ref().or(Some(above)), OsStr::new(part), flags, 0, &so_far)?);
     }
     folder
         .map(|folder| (folder, path.clone()))
@@ -99,11 +101,12 @@ impl Below {
         let whole = path.join(name);
         let (parents, name) = name.rsplit_once('/').unwrap_or(("", name));
         plain(OsStr::new(name), &whole)?;
-        let mut folder: Option<File> = None;
+        let (mut folder, mut so_far): (Option<File>, _) = (None, path.to_owned());
         for part in parents.split('/').filter(|part| !part.is_empty()) {
             plain(OsStr::new(part), &whole)?;
+            so_far.push(part);
             let above = folder.as_ref().unwrap_or(above);
-            folder = Some(at(Some(above), OsStr::new(part), AS_PLACE, 0, &whole)?);
+            folder = Some(at(Some(above), OsStr::new(part), AS_PLACE, 0, &so_far)?);
         }
         let folder = match folder {
             Some(folder) => folder,
