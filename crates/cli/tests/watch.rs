@@ -172,7 +172,7 @@ fn a_watch_follows_the_size_of_its_terminal_and_leaves_it_as_it_was() {
         return;
     }
     let _recording = Recording::start(&store);
-    tmux.run(&["send-keys", &format!("PS1=; clear; echo before"), "Enter"]).unwrap();
+    tmux.run(&["send-keys", "PS1=; clear; echo before", "Enter"]).unwrap();
     tmux.screen(|rows| rows.contains(&"before"));
     tmux.run(&["send-keys", &format!("{BARO} watch {store} --every 100ms"), "Enter"]).unwrap();
     let has_all = |rows: &[&str]| {
