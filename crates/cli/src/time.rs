@@ -23,6 +23,24 @@ pub(crate) fn parse(text: &str) -> Result<i64, String> {
     read(text, clock::realtime_ns(), Zone::Ahead(0))
 }
 
+/// 1980.
+const PLAUSIBLE_NS: i64 = 315_532_800 * SECOND_NS;
+
+/// As [`parse`], for what cannot be undone: a bare number before 1980 is refused, since `10.30` may be a time
+/// of day, and `02.01` a date.
+pub(crate) fn parse_certain(text: &str) -> Result<i64, String> {
+    let time_ns = parse(text)?;
+    let is_bare = text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if is_bare && time_ns < PLAUSIBLE_NS {
+        let meant = show(time_ns);
+        return Err(format!(
+            "expected a date, or a number that is a time from 1980 on, found {text}, which would be {meant} \
+             (write that if it is right)"
+        ));
+    }
+    Ok(time_ns)
+}
+
 /// A point in time of which it is said elsewhere in which zone its clock is.
 #[derive(Clone, Debug)]
 pub(crate) struct Moment {

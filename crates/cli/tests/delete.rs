@@ -4,7 +4,7 @@
 mod calls;
 mod place;
 
-use calls::{feed, json, run, text};
+use calls::{feed, json, run, stderr, text};
 use place::Folder;
 use std::fmt::Write as _;
 
@@ -88,7 +88,16 @@ fn what_cannot_be_deleted_is_refused_and_nothing_changes() {
     let code = |arguments: &[&str]| run(arguments).status.code();
     assert_eq!(code(&["delete", store]), Some(2));
     assert_eq!(code(&["delete", store, "nothing"]), Some(1));
-    assert_eq!(code(&["delete", store, "a", "--from", "20", "--to", "10"]), Some(2));
+    assert_eq!(
+        code(&["delete", store, "a", "--from", "2020-02-02", "--to", "2020-02-01"]),
+        Some(2)
+    );
+    // What may be a time of day or a date would delete all from 1970 on.
+    for from in ["10.30", "02.01", "46023", "02012026"] {
+        let done = run(&["delete", store, "a", "--from", from]);
+        let said = stderr(&done);
+        assert!(done.status.code() == Some(2) && said.contains("a time from 1980 on"), "{said}");
+    }
     assert!(!std::path::Path::new(store).join("runs/manifest").exists());
     assert_eq!(
         json(&run(&["delete", store, "a", "--dry-run", "--format", "json"]), 0)["samples"],

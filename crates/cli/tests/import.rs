@@ -119,7 +119,10 @@ fn csv_is_taken_as_record_takes_it_and_more_than_a_ring_holds_is_not_lost() {
     let output = run(&["import", &store, "-", "--format", "csv"], text.as_bytes());
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let report = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(report, "300002 lines, 300001 samples of 2 series (1 declared); refused: 0 lines\n");
+    let expected = "300002 lines, 300001 samples of 2 series (1 declared); refused: 0 lines\n\
+        times: 1970-01-01T00:00:00.000000000Z to 1970-01-01T00:00:01.500000000Z (if that is not \
+        meant: --precision says the unit of numbers)\n";
+    assert_eq!(report, expected);
     // What comes out says the types.
     let typed = |line: &str| match line.split_once(',') {
         Some(("time", _)) => format!("{line},value_type\n"),

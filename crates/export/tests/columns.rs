@@ -330,6 +330,16 @@ fn times_with_a_point_are_seconds_or_of_the_unit_that_is_said() {
     let expected =
         ["1700000000123456000 a 2.5", "1700000001000000000 a 2.5", "1700000001100000000 a 2.5"];
     assert_eq!(found, expected);
+    // Where the number is exactly a count of nanoseconds it is that, though fewer digits would name it too.
+    let found = lines(&of(&[1_767_348_000_500_123.25]), TimeUnit::Microseconds.into()).unwrap();
+    assert_eq!(found, ["1767348000500123250 a 2.5"]);
+    let found = lines(&of(&[1_767_348_000_500_123_392.0]), TimeUnit::Nanoseconds.into()).unwrap();
+    assert_eq!(found, ["1767348000500123392 a 2.5"]);
+    let found = lines(&of(&[1_767_348_000.5]), TimeUnit::Nanoseconds.into()).unwrap();
+    assert!(found[0].contains("expected no digits below the nanosecond"), "{found:?}");
+    let found = lines(&of(&[-0.0, 5e-324]), TimeUnit::Seconds.into()).unwrap();
+    assert_eq!(found[..1], ["0 a 2.5"]);
+    assert!(found[1].starts_with("0 a ") && found[1].len() < 60, "{found:?}");
     let found = lines(&of(&[-1.5, 0.25, 1e6]), TimeUnit::Milliseconds.into()).unwrap();
     assert_eq!(found, ["-1500000 a 2.5", "250000 a 2.5", "1000000000000 a 2.5"]);
     // What is in milliseconds, and no time at all, in the row that has it.

@@ -36,12 +36,12 @@ mod header;
 use crate::form::{Kind, TextForm};
 use crate::lines::{self, Unreadable, quote};
 use crate::records::{Attempt, Held, Records, Verdict};
-use crate::sample::{Sample, Scalar};
+use crate::sample::Sample;
 use crate::time::{TimeFault, Times};
 use annotated::Annotated;
 use columns::Columns;
 pub(crate) use fields::is_value;
-use fields::{Fault, Field, Quotes, Values, field, quotes};
+use fields::{Fault, Field, Quotes, Values, field, quotes, split};
 use guards::Guards;
 use header::Header;
 pub(crate) use header::{VALUE_TYPE, is_name, is_value_name, time_unit_ns};
@@ -350,18 +350,17 @@ impl Reader {
             }
             return Ok(());
         }
+        if let State::Unknown = self.state
+            && is_of_r(text)
+            && let Some(state) = self.header(text)?
+        {
+            (self.state, self.bare) = (state, true);
+            return Ok(());
+        }
         let named = matches!(self.state, State::Rows { header: true });
         match parse_row(line, text, named, &self.form, &mut self.guards) {
             Ok(Some(sample)) => {
                 if let State::Unknown = self.state {
-                    let looks_like_a_header = sample.time_ns.is_none()
-                        && matches!(sample.value, Scalar::Text(_) | Scalar::Quoted(_))
-                        && header::time_unit_ns(&sample.series).is_some();
-                    // R writes numbers of rows in a first column without a name, and all names in quotes.
-                    if looks_like_a_header && let Some(state) = self.header(text)? {
-                        (self.state, self.bare) = (state, true);
-                        return Ok(());
-                    }
                     self.state = State::Rows { header: false };
                 }
                 item(Ok(sample));
@@ -404,6 +403,14 @@ impl Reader {
             Header::Columns(columns) => State::Columns(columns),
         }))
     }
+}
+
+/// Whether a line is names in quotes behind one that is empty, as R writes the header of a table with numbers
+/// of rows. As a row it would be a text of now.
+fn is_of_r(text: &str) -> bool {
+    let is_name =
+        |field: &Field<'_>| field.quoted && !is_value(&field.text) && !is_time(&field.text);
+    text.starts_with("\"\",") && split(text, ',').is_ok_and(|fields| fields.iter().all(is_name))
 }
 
 /// The time that a field says; nothing is now.

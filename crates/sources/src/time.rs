@@ -99,11 +99,22 @@ impl Times {
             .and_then(|whole| whole.parse().ok())
             .filter(|seconds| *seconds < 1 << 64)
             .ok_or(TimeFault::Range)?;
-        let days = i128::from(SHEET_DAYS.start)..i128::from(SHEET_DAYS.end);
-        if self.checked && self.unit_ns.is_none() && !self.milliseconds && days.contains(&seconds) {
-            return Err(TimeFault::SheetDay);
+        let unit_ns = match self.unit_ns {
+            // In text of Prometheus it is seconds whatever was said.
+            Some(unit_ns) if !self.milliseconds => unit_ns,
+            _ => SECOND_NS,
+        };
+        if self.checked && self.unit_ns.is_none() && !self.milliseconds {
+            let days = i128::from(SHEET_DAYS.start)..i128::from(SHEET_DAYS.end);
+            if days.contains(&seconds) {
+                return Err(TimeFault::SheetDay);
+            }
+            if i64::try_from(seconds).is_ok_and(is_date) {
+                return Err(TimeFault::Digits);
+            }
         }
-        let nanoseconds = seconds * 1_000_000_000 + i128::from(fraction_ns(fraction)?);
+        let part_ns = i128::from(fraction_ns(fraction, unit_ns)?);
+        let nanoseconds = seconds * i128::from(unit_ns) + part_ns;
         let signed = if digits.len() < bytes.len() { -nanoseconds } else { nanoseconds };
         i64::try_from(signed).map_err(|_| TimeFault::Range)
     }
@@ -130,10 +141,12 @@ impl Times {
     }
 }
 
-/// Whether an integer is a date as digits, `20260102` or `20260102030405`: as nanoseconds it would be 1970.
+/// Whether an integer is a date as digits, `20260102`, `202601020304` or `20260102030405`: as nanoseconds it
+/// would be 1970.
 fn is_date(count: i64) -> bool {
     let (date, clock) = match count {
         19_800_101..=20_991_231 => (count, 0),
+        198_001_010_000..=209_912_312_359 => (count / 10_000, count % 10_000 * 100),
         19_800_101_000_000..=20_991_231_235_959 => (count / 1_000_000, count % 1_000_000),
         _ => return false,
     };
@@ -227,8 +240,7 @@ impl fmt::Display for TimeFault {
                  known which is the day)"
             }
             TimeFault::Finer => {
-                "at most nine digits behind the point (a time is in nanoseconds, and what is finer would \
-                 be lost)"
+                "no digits below the nanosecond, behind seconds at most nine (what is finer would be lost)"
             }
             TimeFault::LeapSecond => {
                 "a second from 00 to 59 (a leap second, 60, has no number of its own in Unix time: it \
@@ -279,16 +291,18 @@ fn offset_minutes(text: &[u8]) -> Result<i64, TimeFault> {
     Ok(if *sign == b'-' { -offset } else { offset })
 }
 
-/// Digits behind the point, as nanoseconds; more are no matter where they are 0.
-fn fraction_ns(digits: &[u8]) -> Result<u32, TimeFault> {
+/// Digits behind the point of a number in a unit of a power of ten, as nanoseconds; more are no matter where
+/// they are 0.
+fn fraction_ns(digits: &[u8], unit_ns: i64) -> Result<u32, TimeFault> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err(TimeFault::Form);
     }
-    if digits.iter().skip(9).any(|digit| *digit != b'0') {
+    let places = unit_ns.ilog10() as usize;
+    if digits.iter().skip(places).any(|digit| *digit != b'0') {
         return Err(TimeFault::Finer);
     }
     let digit = |index| digits.get(index).map_or(0, |byte| u32::from(byte - b'0'));
-    Ok((0..9).fold(0, |sum, index| sum * 10 + digit(index)))
+    Ok((0..places).fold(0, |sum, index| sum * 10 + digit(index)))
 }
 
 /// The first ten bytes of a date.
@@ -308,7 +322,7 @@ impl Day {
             (field(0, 4), field(5, 2), field(8, 2))
         } else if is(2, b'.') && is(5, b'.') {
             (field(6, 4), field(3, 2), field(0, 2))
-        } else if is(2, b'/') && is(5, b'/') {
+        } else if (is(1, b'/') || is(2, b'/')) && is_day_or_month(text) {
             return Some(Err(TimeFault::DayOrMonth));
         } else {
             return None;
@@ -316,6 +330,18 @@ impl Day {
         let all = || Ok(Day { year: year?, month: month?, day: day? });
         Some(all())
     }
+}
+
+/// Whether a date has two numbers of which each may be the day, and then a year.
+fn is_day_or_month(text: &[u8]) -> bool {
+    let mut parts = text.splitn(3, |byte| *byte == b'/');
+    let mut is_short = || {
+        let part = parts.next().unwrap_or_default();
+        matches!(part, [a] | [a, _] if a.is_ascii_digit()) && part.iter().all(u8::is_ascii_digit)
+    };
+    is_short()
+        && is_short()
+        && parts.next().is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
 }
 
 /// `2026-01-02T03:04:05[.678]Z`, with an offset instead of the Z, a blank instead of the T, a comma instead of
@@ -340,14 +366,16 @@ fn date(day: &Day, text: &[u8], zone: Option<Zone>) -> Result<i64, TimeFault> {
         }
         if let ([b'.' | b',', tail @ ..], true) = (rest, text.get(16) == Some(&b':')) {
             let length = tail.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            nanoseconds = fraction_ns(&tail[..length])?;
+            nanoseconds = fraction_ns(&tail[..length], SECOND_NS)?;
             rest = &tail[length..];
         }
     }
     let offset_s = match (rest, zone) {
         ([], Some(_)) => None,
         ([], None) => return Err(TimeFault::Zone),
-        (rest, _) => Some(60 * offset_minutes(rest)?),
+        // As several programs print it.
+        ([b' ', b'U', b'T', b'C'], _) => Some(0),
+        ([b' ', rest @ ..] | rest, _) => Some(60 * offset_minutes(rest)?),
     };
     let exists = (1..=12).contains(&month)
         && (1..=month_days(year, month)).contains(&day)

@@ -79,9 +79,14 @@ impl Columns {
             let offset = field.offset;
             match holds {
                 Holds::Nothing => {}
-                Holds::RowNumber if field.text.bytes().all(|byte| byte.is_ascii_digit()) => {}
+                Holds::RowNumber if is_number_of_row(&field.text) => {}
                 Holds::RowNumber => {
                     let problem = CsvProblem::RowNumber { found: quote(&field.text) };
+                    return Err(Fault { offset, problem });
+                }
+                Holds::Blank if field.text.is_empty() => {}
+                Holds::Blank => {
+                    let problem = CsvProblem::Nameless { found: quote(&field.text) };
                     return Err(Fault { offset, problem });
                 }
                 Holds::Time => time_ns = time_of(&field, &self.layout.times)?,
@@ -154,6 +159,10 @@ impl Columns {
             Fault { offset, problem }
         })
     }
+}
+
+fn is_number_of_row(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What programs write into a cell that has no value, where nothing else is meant by it.

@@ -119,6 +119,11 @@ pub enum CsvProblem {
         /// What it is.
         found: String,
     },
+    /// Something in a column without a name.
+    Nameless {
+        /// What it is.
+        found: String,
+    },
     /// A word in a column of which nobody has said that it holds texts.
     Cell {
         /// The column.
@@ -261,6 +266,10 @@ impl fmt::Display for CsvProblem {
                 formatter,
                 "expected the number of the row in the column without a name, found {found:?} (--columns \
                  =skip leaves the column out, =time takes it as the time)"
+            ),
+            Self::Nameless { found } => write!(
+                formatter,
+                "expected nothing in a column without a name, found {found:?} (give it a name)"
             ),
             Self::Cell { column, found } => write!(
                 formatter,

@@ -48,6 +48,8 @@ pub(super) enum Holds {
     Nothing,
     /// Numbers of rows, which say nothing.
     RowNumber,
+    /// Nothing may be in it: one of those without a name that spreadsheets write behind the others.
+    Blank,
     /// Values of a series of this name.
     Series(String, Option<Kind>),
 }
@@ -88,6 +90,16 @@ fn marked(name: &str) -> (&str, Option<Kind>) {
         Some((head, Some(kind))) if !head.is_empty() => (head, Some(kind)),
         _ => (name, None),
     }
+}
+
+/// What other programs call a type, behind the last colon of a name: hardly a part of it.
+fn other_kind(name: &str) -> Option<&str> {
+    const OTHERS: [&str; 12] = [
+        "float", "double", "f32", "int", "integer", "long", "i32", "u32", "number", "string",
+        "str", "boolean",
+    ];
+    let (_, kind) = name.rsplit_once(':')?;
+    is_word(&OTHERS, kind).then_some(kind)
 }
 
 fn refused(offset: usize, said: String) -> Fault {
@@ -173,6 +185,9 @@ fn distinct(fields: &[Field<'_>], form: &TextForm) -> Result<(), Fault> {
     let (mut seen, mut parser) = (HashSet::new(), NameParser::new());
     for (at, field) in fields.iter().enumerate() {
         if field.text.is_empty() && role(form, "").is_none() && at > 0 {
+            if fields.iter().skip(at).all(|field| field.text.is_empty()) {
+                break;
+            }
             let said = "expected a name for each column, found one without (--columns =time or \
                         =skip says what it is)";
             return Err(refused(field.offset, said.into()));
@@ -240,12 +255,11 @@ fn one_reading(fields: &[Field<'_>], form: &TextForm) -> Result<(), Fault> {
     let Some(value) = values.find(|field| is_word(&VALUES, marked(&field.text).0)) else {
         return Ok(());
     };
-    let other = fields.iter().enumerate().find(|(at, field)| {
-        let is_number_of_row = *at == 0 && field.text.is_empty();
+    let other = fields.iter().find(|field| {
         let is_known = time_unit_ns(&field.text).is_some() || marked(&field.text).1.is_some();
-        unsaid(field) && field.text != value.text && !is_number_of_row && !is_known
+        unsaid(field) && field.text != value.text && !field.text.is_empty() && !is_known
     });
-    other.map_or(Ok(()), |(_, other)| {
+    other.map_or(Ok(()), |other| {
         let (value, name) = (quote(&value.text), quote(&other.text));
         let said = format!(
             "expected to know what {name:?} is beside {value:?}, and no column of names: --columns \
@@ -307,6 +321,15 @@ fn held(
         (Some(Role::Label), _) => Ok(Holds::Label { sure: label(field)? }),
         (Some(Role::Values(kind)), None) => Ok(Holds::Series(field.text.to_string(), kind)),
         (None, _) if at == 0 && field.text.is_empty() => Ok(Holds::RowNumber),
+        (None, _) if field.text.is_empty() => Ok(Holds::Blank),
+        (None, _) if other_kind(&field.text).is_some() => {
+            let (name, found) =
+                (quote(&field.text), quote(other_kind(&field.text).unwrap_or_default()));
+            let said = format!(
+                "expected f64, i64, u64, bool or text behind the colon of {name:?}, found {found:?}"
+            );
+            Err(refused(field.offset, said))
+        }
         (None, Some(_)) if field.text == VALUE_TYPE => Ok(Holds::Type),
         (None, Some(_)) => label(field).map(|_| Holds::Label { sure: false }),
         (None, None) => Ok(Holds::Series(bare.to_owned(), kind)),

@@ -197,7 +197,7 @@ fn what_others_write_beside_the_values_is_understood() {
         assert!(found[2].contains("line 4, column 1: expected the number of the row"), "{found:?}");
     }
     assert_eq!(plain(",time,name,value\n0,5,a,1.5\n"), ["2 5 a Float(1.5) None"]);
-    assert!(plain("time,a,\n5,1.5,\n")[0].contains("expected a name for each column"));
+    assert!(plain("time,,a\n5,,1.5\n")[0].contains("expected a name for each column"));
     // Words and quotes that say that there is no value.
     for nothing in ["", "NA", "n/a", "NULL", "none", "\\N"] {
         let found = plain(&format!("time,a,b:f64,t:text\n5,{nothing},{nothing},x\n"));
@@ -397,7 +397,7 @@ fn a_first_line_that_says_nothing_is_told_as_that() {
             "header: expected one column of its kind, found \"date\" and \"time\"",
         ),
         ("time,a,a\n", "header: expected each name once, found \"a\" twice"),
-        ("time,a,\n", "header: expected a name for each column"),
+        ("time,,a\n", "header: expected a name for each column"),
         ("f\0f\0f\0", "found UTF-16"),
     ] {
         let mut parser = CsvParser::new();

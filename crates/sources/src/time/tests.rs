@@ -11,7 +11,10 @@ fn what_a_spreadsheet_or_digits_alone_say_is_no_time_of_1970() {
         assert_eq!(checked.read(text), Err(TimeFault::Digits), "{text}");
         assert_eq!(checked.of_unit(1).read(text).map(|ns| ns.to_string()), Ok(text.to_owned()));
     }
-    for text in ["20261302", "20260230", "20260102246000", "1026"] {
+    for text in ["202601020304", "20260102.5", "202601020304.0"] {
+        assert_eq!(checked.read(text), Err(TimeFault::Digits), "{text}");
+    }
+    for text in ["20261302", "20260230", "20260102246000", "202601022400", "1026"] {
         assert_eq!(checked.read(text).map(|ns| ns.to_string()), Ok(text.to_owned()));
     }
     assert_eq!(checked.read("46023.5"), Err(TimeFault::SheetDay));
@@ -42,6 +45,27 @@ fn integers_are_nanoseconds_and_fractions_seconds() {
     for text in ["", "-", "+1", "1.", ".5", "-.5", "1e9", "1.5e3", "1.2.3", "0x10", " 1", "١"] {
         assert_eq!(parse(text), Err(TimeFault::Form), "{text:?}");
     }
+}
+
+/// A column of milliseconds has them with and without a point.
+#[test]
+fn a_point_has_the_unit_that_is_said() {
+    let times = Times::checked();
+    for (unit_ns, text, ns) in [
+        (SECOND, "1500.25", 1_500_250_000_000),
+        (1_000_000, "1500.25", 1_500_250_000),
+        (1_000_000, "-0.000001", -1),
+        (1_000, "1500.125", 1_500_125),
+        (1_000, "1500.1250", 1_500_125),
+        (1, "1500.0", 1_500),
+    ] {
+        assert_eq!(times.of_unit(unit_ns).read(text), Ok(ns), "{text} of {unit_ns}");
+    }
+    for (unit_ns, text) in [(1_000_000, "1.0000001"), (1_000, "1.0001"), (1, "1.5")] {
+        assert_eq!(times.of_unit(unit_ns).read(text), Err(TimeFault::Finer), "{text} of {unit_ns}");
+    }
+    let prometheus = times.of_unit(1_000_000).of_milliseconds();
+    assert_eq!(prometheus.read("1500.25"), Ok(1_500_250_000_000));
 }
 
 #[test]
@@ -98,7 +122,17 @@ fn dates_are_read_as_people_write_them() {
     assert_eq!(times.read("21.11.2026"), times.read("2026-11-21"));
     assert_eq!(parse("21.11.2026"), Err(TimeFault::Zone));
     assert_eq!(parse("11.21.2026 21:13Z"), Err(TimeFault::Calendar));
-    for text in ["21/11/2026", "11/21/2026 21:13:24Z"] {
+    for text in
+        ["2026-11-21 21:13:24 UTC", "2026-11-21 22:13:24 +01:00", "2026-11-21 22:13:24.0 +0100"]
+    {
+        assert_eq!(parse(text), time_ns, "{text}");
+    }
+    for text in
+        ["2026-11-21  21:13:24Z", "2026-11-21 21:13:24 ", "2026-11-21 21:13:24  UTC", "21/x/2026"]
+    {
+        assert_eq!(parse(text), Err(TimeFault::Form), "{text}");
+    }
+    for text in ["21/11/2026", "11/21/2026 21:13:24Z", "1/2/26", "1/12/2026 10:00"] {
         assert_eq!(parse(text), Err(TimeFault::DayOrMonth), "{text}");
     }
 }

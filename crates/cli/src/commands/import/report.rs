@@ -11,6 +11,9 @@ use baro_show::{plural, rfc3339};
 use baro_sys::termination;
 use serde_json::{Value, json};
 
+/// Times before are hardly meant.
+const YEAR_1980_NS: i64 = 315_532_800_000_000_000;
+
 /// Samples that came without a time, and were given that at which they were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Untimed {
@@ -152,7 +155,11 @@ impl Report {
             plural(fed.bad_lines, "line")
         );
         if let Some((from_ns, to_ns)) = fed.span_ns {
-            out!("times: {} to {}", rfc3339(from_ns), rfc3339(to_ns));
+            let unit = match from_ns < YEAR_1980_NS {
+                true => " (if that is not meant: --precision says the unit of numbers)",
+                false => "",
+            };
+            out!("times: {} to {}{unit}", rfc3339(from_ns), rfc3339(to_ns));
         }
         if let Some(first) = &fed.texts_first {
             out!(

@@ -97,17 +97,44 @@ pub(super) fn time_of(array: &ArrayRef, at: usize) -> Option<i64> {
     })
 }
 
-/// Nanoseconds of a time that is a number of 64 bits with a point: of its shortest digits, as they would be in
-/// text, so that 1700000000.1 is a tenth behind the second. Digits below the nanosecond are rounded, since
-/// the number has none that mean them. `None` if it is no number, or means no time from 1677 to 2262.
-pub(super) fn float_time_ns(time: f64, unit_ns: i64) -> Option<i64> {
+/// Nanoseconds of a time that is a number of 64 bits with a point, and finite. Where the number is a whole count of
+/// nanoseconds it is that; else its shortest digits count, as they would be in text: 1700000000.1 is a tenth
+/// behind the second, and no number of 64 bits is exactly that. What is finer is rounded, but of nanoseconds. The error
+/// says what was expected.
+pub(super) fn float_time_ns(time: f64, unit_ns: i64) -> Result<i64, &'static str> {
+    const OUTSIDE: &str = "a time from 1677 to 2262";
+    if let Some(time_ns) = exact_ns(time, unit_ns) {
+        return i64::try_from(time_ns).map_err(|_| OUTSIDE);
+    }
+    if unit_ns == 1 {
+        return Err("no digits below the nanosecond");
+    }
     let digits = time.abs().to_string();
     let (whole, part) = digits.split_once('.').unwrap_or((&digits, "0"));
-    let part: f64 = format!("0.{part}").parse().ok()?;
+    let part: f64 = format!("0.{part}").parse().map_err(|_| OUTSIDE)?;
     // Less than a unit, which is at most a second.
     let part_ns = (part * unit_ns as f64).round() as i64;
-    let time_ns = whole.parse::<i64>().ok()?.checked_mul(unit_ns)?.checked_add(part_ns)?;
-    Some(if time < 0.0 { -time_ns } else { time_ns })
+    let whole_ns = whole.parse::<i64>().ok().and_then(|whole| whole.checked_mul(unit_ns));
+    let time_ns = whole_ns.and_then(|whole_ns| whole_ns.checked_add(part_ns)).ok_or(OUTSIDE)?;
+    Ok(if time < 0.0 { -time_ns } else { time_ns })
+}
+
+/// A number times a unit of at most a second, if that is whole and below 2^127.
+fn exact_ns(time: f64, unit_ns: i64) -> Option<i128> {
+    let bits = time.to_bits();
+    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+    let (mantissa, exponent) = match exponent {
+        0 => (fraction, -1074),
+        exponent => (fraction | 1 << 52, exponent - 1075),
+    };
+    let product = i128::from(mantissa) * i128::from(unit_ns);
+    let whole = match exponent {
+        _ if mantissa == 0 => 0,
+        0..=40 => product << exponent,
+        -120..0 if product.trailing_zeros() >= exponent.unsigned_abs() => product >> -exponent,
+        _ => return None,
+    };
+    Some(if time < 0.0 { -whole } else { whole })
 }
 
 /// The value in a cell; `None` of a null. The error says what was found.

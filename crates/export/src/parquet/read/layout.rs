@@ -108,7 +108,9 @@ impl<'a> Columns<'a> {
     /// names the series, and one that is called as names are.
     fn one_reading(&self, at: usize, field: &Field, time: usize) -> Result<()> {
         let mut names = NAMES.iter().chain(&OTHER_NAMES);
-        let is_name = names.any(|name| field.name().eq_ignore_ascii_case(name));
+        // An index of a table of pandas may be anything, if it is no number of a row.
+        let is_name =
+            field.name() == INDEX || names.any(|name| field.name().eq_ignore_ascii_case(name));
         let values = values(self);
         let value = values
             .iter()

@@ -185,15 +185,15 @@ impl Columns<'_> {
         if !time.is_finite() {
             return Err(format!("expected a time, found {time}"));
         }
-        let is_meant = |ns: &i64| !self.layout.unit_is_taken || PLAUSIBLE_NS.contains(ns);
-        match float_time_ns(time, self.layout.time_unit_ns) {
-            Some(time_ns) if is_meant(&time_ns) => Ok(time_ns),
-            _ if self.layout.unit_is_taken => Err(format!(
-                "expected seconds of a year from 1980 to 2100, or their unit, found {time} (--precision \
-                 s if it is right, else ms, us or ns)"
-            )),
-            _ => Err("expected a time from 1677 to 2262, found one outside".to_owned()),
+        let time_ns = float_time_ns(time, self.layout.time_unit_ns);
+        let is_plausible = time_ns.is_ok_and(|time_ns| PLAUSIBLE_NS.contains(&time_ns));
+        if self.layout.unit_is_taken && !is_plausible {
+            return Err(format!(
+                "expected seconds of a year from 1980 to 2100, or their unit, found {time:?} \
+                 (--precision s if it is right, else ms, us or ns)"
+            ));
         }
+        time_ns.map_err(|expected| format!("expected {expected}, found {time:?}"))
     }
 }
 

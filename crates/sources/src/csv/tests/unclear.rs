@@ -143,8 +143,44 @@ fn a_text_keeps_its_blanks() {
 fn numbers_of_rows_in_quotes_are_passed_over() {
     let found = plain("\"\",\"time\",\"temp\"\n\"1\",1,20.5\n\"2\",\"2\",\"21.5\"\n");
     assert_eq!(found, ["2 1 temp Float(20.5) None", "3 2 temp Quoted(\"21.5\") AllQuoted"]);
+    // The time may be anywhere.
+    let found = plain("\"\",\"state\",\"time\"\n\"1\",\"on\",7\n\"\",\"on\",7\n");
+    assert!(found[0].starts_with("2 7 state Quoted(\"on\")"), "{found:?}");
+    assert!(found[1].starts_with("line 3, column 1: expected the number of the row"), "{found:?}");
+    // A text of now whose series has such a name is no header.
+    for text in [",date,\"2026-11-27\"\n", ",epoch,\"on\"\n", "\"\",\"date\",\"2026-11-27\"\n"] {
+        let found = plain(text);
+        assert!(found.len() == 1 && found[0].starts_with("1 "), "{text}: {found:?}");
+    }
     // A row whose series has such a name is one.
     let found = plain(",time,5\n,date,\"x\"\n");
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].ends_with("time Integer(5) None"), "{found:?}");
+}
+
+/// As spreadsheets write it, where cells behind the table were used once.
+#[test]
+fn columns_without_a_name_behind_all_others_are_blank() {
+    let found = plain("time,a,,\n1,2,,\n2,3,,x\n3,4,,\n");
+    assert_eq!(
+        (found[0].as_str(), found[2].as_str()),
+        ("2 1 a Integer(2) None", "4 3 a Integer(4) None")
+    );
+    assert!(
+        found[1].starts_with("line 3, column 6: expected nothing in a column without a name"),
+        "{found:?}"
+    );
+    let found = plain("time,value,\n1,2,\n");
+    assert_eq!(found, ["2 1 value Integer(2) None"]);
+    assert!(plain("time,,a\n1,2,3\n")[0].contains("expected a name for each column"));
+}
+
+#[test]
+fn what_others_call_a_type_is_no_part_of_a_name() {
+    let found = plain("time,temp:float\n1,2\n");
+    assert!(
+        found[0].contains("text behind the colon of \"temp:float\", found \"float\""),
+        "{found:?}"
+    );
+    assert_eq!(plain("time,job:rate:sum\n1,2\n"), ["2 1 job:rate:sum Integer(2) None"]);
 }
