@@ -1,13 +1,15 @@
 //! Metrics of OpenTelemetry, as a request of OTLP has them: data points with their attributes become samples of
 //! series, the way Prometheus translates them.
 //!
-//! A request is protobuf, of which the bytes are read in place; one in JSON is made protobuf before ([`from_json`]).
-//! All of it is checked before anything is told (`check`), by tables of the protocol's messages (`schema`).
+//! A request is protobuf, of which the bytes are read in place; one in JSON is made protobuf before
+//! ([`from_json`]). All of it is checked before anything is told (`check`), by tables of the protocol's
+//! messages (`schema`).
 //!
-//! A data point is taken or refused whole: a number is one sample, a histogram one for each bucket, and its count
-//! and sum. What a store has no place for is refused by name: sums of differences, exponential histograms. Exemplars
-//! are counted. A resource's `service.name` and `service.instance.id` become the labels `job` and `instance`, and
-//! what else is known of it the labels of `target_info`, with the first of its points.
+//! A data point is taken or refused whole: a number is one sample, a histogram one for each bucket, and its
+//! count and sum. What a store has no place for is refused by name: sums of differences, exponential
+//! histograms. Exemplars are counted. A resource's `service.name` and `service.instance.id` become the labels
+//! `job` and `instance`, and what else is known of it the labels of `target_info`, with the first of its
+//! points.
 //!
 //! Invariant: any bytes give points or an error, a point is refused by itself, and memory is that of one point.
 //! Held by `tests`, the fuzz target `otlp`, and `what_comes_over_the_network_is_read_in_proportion`.

@@ -1,7 +1,7 @@
 //! `POST /v1/metrics`: a request of OTLP into a lane.
 //!
-//! Its points are written as the series that Prometheus would make of them. Which are refused, and why, is a partial
-//! success, of which the rest is kept; what cannot be decoded is refused before anything of it is taken.
+//! Its points are written as the series that Prometheus would make of them. Which are refused, and why, is a
+//! partial success, of which the rest is kept. What cannot be decoded is refused before anything of it is taken.
 
 use super::answer::Form;
 use super::held::{self, Ended};

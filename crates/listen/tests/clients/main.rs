@@ -1,9 +1,10 @@
 //! Clients that people have, unmodified: all of their samples are in the store, and the one bad line of
 //! 10,000 is told to them in the form that they know.
 //!
-//! Libraries of Python come by pip into `listen-clients/` of the target folder, those of JavaScript by npm into
-//! `listen-clients-js/`, once for each change of the list; programs of Debian from `peers/`, where `scripts/peers.sh` unpacks them. Without them these tests say
-//! so and are counted as skipped. All of them listen and send on this machine alone.
+//! Libraries of Python come by pip into `listen-clients/` of the target folder, those of JavaScript by npm
+//! into `listen-clients-js/`, once for each change of the list; programs of Debian from `peers/`, where
+//! `scripts/peers.sh` unpacks them. Without them these tests say so and are counted as skipped. All of them
+//! listen and send on this machine alone.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
 #[path = "../http/client.rs"]
