@@ -52,6 +52,7 @@ pub const TARGETS: &[Target] = &[
     input::UDP,
     network::HTTP,
     network::REMOTE_WRITE,
+    network::OTLP,
     network::SNAPPY,
     network::TOKENS,
     trace::FORMAT,

@@ -67,7 +67,7 @@ pub(crate) enum Command {
     Record(Box<record::Arguments>),
     /// Take samples over HTTP
     ///
-    /// Line protocol as InfluxDB takes it and remote write of Prometheus, into a store that `baro record`
+    /// Line protocol of InfluxDB, remote write of Prometheus and OTLP, into a store that `baro record`
     /// records; a success is said when the samples are durable.
     Listen(Box<listen::Arguments>),
     /// Tokens for HTTP

@@ -155,6 +155,7 @@ impl<'a> Intake<'a> {
         self.inputs = self.inputs.saturating_add(1);
         self.in_parts = false;
         (self.point, self.came_ns) = (0, None);
+        self.names.forget_units();
         self.part();
     }
 
@@ -356,8 +357,8 @@ impl<'a> Intake<'a> {
         Ok(much)
     }
 
-    /// The series of this name is to have this unit, if it is new. Returns the unit that it has, if that is
-    /// another. Does not block.
+    /// The series of this name is to have this unit, if this input brings it. Returns the unit that it has, if
+    /// it is there and that is another. Does not block.
     pub fn set_unit(&mut self, series: &str, unit: &str) -> Option<String> {
         match self.target.declared(series) {
             Some(known) => (known.unit != unit).then_some(known.unit),

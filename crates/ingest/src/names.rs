@@ -270,6 +270,11 @@ impl Names {
         self.units.insert(name, unit.to_owned());
     }
 
+    /// Series that are not declared yet have no unit from now on: those of refused ones fill no memory.
+    pub(crate) fn forget_units(&mut self) {
+        self.units.clear();
+    }
+
     /// The form of a name in which it is declared.
     pub(crate) fn canonical<'n>(&'n mut self, name: &'n str) -> &'n str {
         self.parser.canonical(name)

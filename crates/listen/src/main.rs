@@ -34,6 +34,7 @@ mod flight;
 mod influx;
 mod lane;
 mod metrics;
+mod otlp;
 mod prometheus;
 mod quota;
 mod repeats;
@@ -47,7 +48,7 @@ use baro_command::listen::{Listen, TokenCommand};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Takes samples over HTTP: line protocol and Prometheus remote write.
+/// Takes samples over HTTP: line protocol, Prometheus remote write, metrics of OpenTelemetry.
 #[derive(Debug, Parser)]
 #[command(name = "baro-listen", version, max_term_width = 100, arg_required_else_help = true)]
 struct Arguments {

@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) struct Metrics {
     samples: AtomicU64,
     lines_refused: AtomicU64,
+    exemplars: AtomicU64,
     requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
     overloads: Mutex<BTreeMap<&'static str, u64>>,
 }
@@ -24,6 +25,11 @@ impl Metrics {
     pub(crate) fn wrote(&self, samples: u64, lines_refused: u64) {
         self.samples.fetch_add(samples, Relaxed);
         self.lines_refused.fetch_add(lines_refused, Relaxed);
+    }
+
+    /// Exemplars were passed over.
+    pub(crate) fn exemplars(&self, count: u64) {
+        self.exemplars.fetch_add(count, Relaxed);
     }
 
     /// A request was answered.
@@ -66,7 +72,7 @@ fn begin(text: &mut String, name: &str, kind: &str, help: &str) {
 }
 
 #[rustfmt::skip]
-fn plain(app: &App) -> [Plain; 25] {
+fn plain(app: &App) -> [Plain; 26] {
     let (metrics, http, limits) = (&app.metrics, app.counters.counted(), &app.limits);
     let (quota, (series, series_max)) = (&app.lanes.quota, app.lanes.quota.store());
     let (counter, gauge) = ("counter", "gauge");
@@ -74,8 +80,10 @@ fn plain(app: &App) -> [Plain; 25] {
         ("baro_listen_samples_total", counter, "Samples pushed into the recorder's ring.",
          metrics.samples.load(Relaxed)),
         ("baro_listen_lines_refused_total", counter,
-         "Lines, or series of remote write, that were refused whole or in part.",
+         "Lines, series of remote write, or data points of OTLP, that were refused whole or in part.",
          metrics.lines_refused.load(Relaxed)),
+        ("baro_listen_exemplars_passed_over_total", counter,
+         "Exemplars of OTLP: a store has no place for them.", metrics.exemplars.load(Relaxed)),
         ("baro_listen_tokens_refused_total", counter, "Requests without a token that is known.",
          app.gate.refused()),
         ("baro_listen_connections_total", counter, "Connections that were taken.", http.connections),

@@ -6,6 +6,7 @@ use crate::influx::dialect::Dialect;
 use crate::influx::{query, write};
 use crate::lane::Lanes;
 use crate::metrics::{self, Metrics};
+use crate::otlp;
 use crate::prometheus;
 use crate::repeats::Repeats;
 use crate::sink::{Overload, Sink};
@@ -81,6 +82,16 @@ impl App {
         }
     }
 
+    fn otlp(&self, request: &Request, body: &mut Body<'_, '_>) -> Response {
+        match self.gate.pass(request, Access::Write) {
+            Ok(pass) => otlp::write::answer(self, &pass, request, body),
+            Err((status, said)) => {
+                let form = otlp::answer::Form::of(request).unwrap_or_else(|(form, _)| form);
+                challenged(form.refused(status, &said))
+            }
+        }
+    }
+
     fn read(&self, request: &Request, answer: impl FnOnce() -> Response) -> Response {
         match self.gate.pass(request, Access::Read) {
             Ok(Pass { .. }) => answer(),
@@ -120,6 +131,8 @@ impl App {
                 ("/api/v3/write_lp", self.write(Dialect::V3, request, body))
             }
             ("POST", "/api/v1/write") => ("/api/v1/write", self.remote_write(request, body)),
+            ("POST", "/v1/metrics") => ("/v1/metrics", self.otlp(request, body)),
+            ("POST", "/v1/traces" | "/v1/logs") => ("other", no_place(&request.path)),
             ("POST" | "GET", "/query") => ("/query", self.create(request, body)),
             ("GET" | "HEAD", "/ping") => ("/ping", Response::empty(204)),
             ("GET" | "HEAD", "/health") => ("/health", health()),
@@ -130,19 +143,30 @@ impl App {
             }
             (
                 _,
-                "/write" | "/api/v2/write" | "/api/v3/write_lp" | "/api/v1/write" | "/query"
-                | "/ping" | "/health" | "/ready" | "/metrics",
+                "/write" | "/api/v2/write" | "/api/v3/write_lp" | "/api/v1/write" | "/v1/metrics"
+                | "/query" | "/ping" | "/health" | "/ready" | "/metrics",
             ) => {
                 let said = format!("expected another method than {} here", request.method);
                 ("other", Response::error(405, &said).with("Allow", "GET, HEAD, POST"))
             }
             _ => {
-                let said = "expected /write, /api/v2/write, /api/v3/write_lp, /api/v1/write, /query, \
-                            /ping, /health, /ready or /metrics, found another address";
+                let said = "expected /write, /api/v2/write, /api/v3/write_lp, /api/v1/write, \
+                            /v1/metrics, /query, /ping, /health, /ready or /metrics, found another address";
                 ("other", Response::error(404, said))
             }
         }
     }
+}
+
+/// What OpenTelemetry sends beside metrics.
+fn no_place(path: &str) -> Response {
+    let signal = path.rsplit('/').next().unwrap_or_default();
+    let said = format!(
+        "expected metrics at /v1/metrics, found {signal}: a store has no place for them \
+         (OTEL_{}_EXPORTER=none)",
+        signal.to_uppercase()
+    );
+    Response::error(404, &said)
 }
 
 impl Service for App {

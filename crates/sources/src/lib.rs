@@ -1,6 +1,6 @@
 //! The inputs of `baro record`: this machine's kernel counters ([`proc`]), lines of CSV
 //! and of JSON ([`csv`], [`json`]), of the Influx line protocol ([`influx`]) and of Prometheus and OpenMetrics
-//! ([`prometheus`]), messages of remote write ([`remote_write`]), frames of one size ([`raw`]) or with their length before them ([`frames`]), datagrams of lines ([`datagram`]), and generated data that proves itself
+//! ([`prometheus`]), messages of remote write ([`remote_write`]) and of OpenTelemetry ([`otlp`]), frames of one size ([`raw`]) or with their length before them ([`frames`]), datagrams of lines ([`datagram`]), and generated data that proves itself
 //! ([`generate`]).
 //!
 //! Every module but [`proc`] is pure: bytes go in, samples or frames come out, and the caller owns
@@ -20,8 +20,10 @@ mod labels;
 mod lines;
 mod milliseconds;
 pub mod number;
+pub mod otlp;
 pub mod proc;
 pub mod prometheus;
+mod protobuf;
 pub mod raw;
 mod records;
 pub mod remote_write;

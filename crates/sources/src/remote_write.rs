@@ -1,20 +1,18 @@
 //! Messages of Prometheus remote write, 1.0 and 2.0: series with their labels and samples.
 //!
-//! A message is protobuf, of which the bytes are read in place (`wire`): three messages with known fields
-//! need no generated code. Unpacked from snappy it is one piece, so that nothing is fed here.
+//! A message is protobuf, of which the bytes are read in place (`protobuf`). Unpacked from snappy it is one
+//! piece, so that nothing is fed here.
 //!
 //! Invariant: any bytes give series or an error, a series is refused by itself, and nothing is sized by a
 //! number that the bytes claim. Held by the tests below and the fuzz target `remote_write`.
 
-mod wire;
-
+pub use crate::protobuf::Malformed;
+use crate::protobuf::{Fields, Value};
 use crate::time::{TimeFault, Times};
 use baro_ondisk::limits::NAME_BYTES_MAX;
 use baro_ondisk::write_name;
 use std::cell::Cell;
 use std::fmt;
-pub use wire::Malformed;
-use wire::{Fields, Value};
 
 /// Strings of a message of version 2: more than a million series need.
 const SYMBOLS_MAX: usize = 1 << 20;

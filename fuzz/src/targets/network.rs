@@ -1,10 +1,11 @@
 //! What comes over the network: requests of HTTP with chunked bodies, messages of remote write and the
-//! blocks in which they are packed; and the file that says who may send them.
+//! blocks in which they are packed, requests of OTLP; and the file that says who may send them.
 
 use crate::Target;
 use baro_net::chunked::{Chunks, Next};
 use baro_net::head;
 use baro_net::tokens::{Access, Tokens};
+use baro_sources::otlp;
 use baro_sources::remote_write::{Series, Version, read};
 
 #[allow(dead_code, reason = "the listener uses all of it")]
@@ -29,6 +30,16 @@ pub(crate) const REMOTE_WRITE: Target = Target {
     name: "remote_write",
     fuzz_one: remote_write,
     seeds: || vec![ONE_SEED.to_vec(), TWO_SEED.to_vec()],
+    fix_up: |_| {},
+};
+
+pub(crate) const OTLP: Target = Target {
+    name: "otlp",
+    fuzz_one: one_otlp,
+    seeds: || {
+        let made = OTLP_SEEDS.map(|text| otlp::from_json(text.as_bytes()).unwrap_or_default());
+        made.into_iter().chain(OTLP_SEEDS.map(|text| text.as_bytes().to_vec())).collect()
+    },
     fix_up: |_| {},
 };
 
@@ -67,6 +78,22 @@ const ONE_SEED: &[u8] = b"\x0a\x2b\x0a\x0e\x0a\x08__name__\x12\x02up\x0a\x08\x0a
 const TWO_SEED: &[u8] =
     b"\x22\0\x22\x08__name__\x22\x02up\x22\x03job\x22\x01a\x2a\x13\x0a\x04\x01\x02\x03\x04\
                           \x12\x0b\x09\0\0\0\0\0\0\xf8\x3f\x10\x05";
+
+/// A point of each form, with a resource; attributes of each kind.
+const OTLP_SEEDS: [&str; 3] = [
+    r#"{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"a"}},
+    {"key":"os","value":{"stringValue":"b"}}]},"scopeMetrics":[{"metrics":[{"name":"a.b","unit":"By/s","gauge":
+    {"dataPoints":[{"timeUnixNano":"1700000000000000000","asInt":"-3","flags":1,"exemplars":[{}]}]}}]}]}]}"#,
+    r#"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"h","histogram":{"aggregationTemporality":2,
+    "dataPoints":[{"timeUnixNano":1700000000000000000,"count":3,"sum":1.5,"bucketCounts":[1,"2"],
+    "explicitBounds":[0.5],"attributes":[{"key":"le","value":{"intValue":1}}]}]}},{"name":"s","summary":
+    {"dataPoints":[{"timeUnixNano":1,"count":1,"quantileValues":[{"quantile":0.5,"value":"NaN"}]}]}}]}]}]}"#,
+    r#"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"n","sum":{"isMonotonic":true,
+    "aggregationTemporality":"AGGREGATION_TEMPORALITY_CUMULATIVE","dataPoints":[{"asDouble":1,
+    "timeUnixNano":1.7e18,"attributes":[{"key":"_a","value":{"arrayValue":{"values":[{"boolValue":true},
+    {"doubleValue":1}]}}},{"key":"1","value":{"kvlistValue":{"values":[{"key":"a","value":{"bytesValue":"YQ=="}}]}}}
+    ]}]}},{"name":"e","exponentialHistogram":{"dataPoints":[{}]}}]}]}]}"#,
+];
 
 /// A head ends in the same place wherever it is cut, and a chunked body is the same.
 fn http(bytes: &[u8]) {
@@ -139,4 +166,35 @@ fn remote_write(bytes: &[u8]) {
             Ok(())
         });
     }
+}
+
+/// Names are canonical, and JSON becomes a request that is read.
+fn one_otlp(bytes: &[u8]) {
+    read_otlp(bytes).ok();
+    if let Ok(message) = otlp::from_json(bytes) {
+        assert!(message.len() <= bytes.len() * otlp::JSON_FACTOR);
+        assert_eq!(read_otlp(&message), Ok(()), "what was made of JSON is no request");
+    }
+}
+
+fn read_otlp(bytes: &[u8]) -> Result<(), otlp::Unreadable> {
+    let mut names = baro_ondisk::NameParser::new();
+    let mut last = 0;
+    let read = otlp::read::<()>(bytes, |number, point| {
+        assert_eq!(number, last + 1);
+        last = number;
+        match point {
+            Ok(point) => {
+                assert!(point.samples().count() > 0);
+                for sample in point.samples() {
+                    assert_eq!(names.canonical(sample.name), sample.name, "another canonical form");
+                }
+            }
+            Err(fault) => assert!(!fault.to_string().is_empty()),
+        }
+        Ok(())
+    });
+    let counts = read?.unwrap_or_default();
+    assert_eq!(counts.points, last);
+    Ok(())
 }

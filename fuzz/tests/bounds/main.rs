@@ -6,6 +6,7 @@
 
 mod kernel;
 mod network;
+mod otlp;
 mod settings;
 
 use baro_ondisk::NameParser;

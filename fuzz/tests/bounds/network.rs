@@ -111,7 +111,7 @@ fn heads_bodies_and_tokens_of_any_shape_are_read_in_proportion() {
 }
 
 /// A field of bytes in protobuf.
-fn field(number: u8, inner: &[u8]) -> Vec<u8> {
+pub(crate) fn field(number: u8, inner: &[u8]) -> Vec<u8> {
     let mut bytes = vec![number << 3 | 2];
     varint(&mut bytes, inner.len());
     bytes.extend_from_slice(inner);
@@ -131,7 +131,7 @@ fn label(name: &str, value: &str) -> Vec<u8> {
 }
 
 /// Repeats of what may depend on its number.
-fn series(size: usize, one: impl Fn(usize) -> Vec<u8>) -> Vec<u8> {
+pub(crate) fn series(size: usize, one: impl Fn(usize) -> Vec<u8>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for number in 0.. {
         if bytes.len() >= size {

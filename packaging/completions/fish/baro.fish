@@ -89,7 +89,7 @@ complete -c baro -n "__fish_baro_using_subcommand record" -l udp -d 'Record data
 complete -c baro -n "__fish_baro_using_subcommand record" -l udp-frames -d 'Each datagram is a frame of this channel instead' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l udp-series -d 'Take a new series from a datagram only while the store has fewer than this in all' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l udp-buffer -d 'The kernel\'s buffer of each address' -r
-complete -c baro -n "__fish_baro_using_subcommand record" -l http -d 'Take line protocol and remote write over HTTP' -r
+complete -c baro -n "__fish_baro_using_subcommand record" -l http -d 'Take line protocol, remote write and OTLP over HTTP' -r
 complete -c baro -n "__fish_baro_using_subcommand record" -l http-tokens -d 'File of tokens for --http, made by `baro token`' -r -F
 complete -c baro -n "__fish_baro_using_subcommand record" -l http-tls-cert -d 'Certificate of TLS for --http, in PEM' -r -F
 complete -c baro -n "__fish_baro_using_subcommand record" -l http-tls-key -d 'Its private key, in PEM' -r -F

@@ -48,7 +48,7 @@ pub(crate) fn token(_: &TokenCommand) -> Result<Outcome> {
 /// What `baro record` is told of a listener beside it.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Http {
-    /// Take line protocol and remote write over HTTP
+    /// Take line protocol, remote write and OTLP over HTTP
     ///
     /// At this address and port, by a process of its own that ends with this one. May be repeated.
     #[arg(long, value_name = "ADDRESS", value_parser = baro_command::listen::address)]

@@ -1,4 +1,5 @@
-"""Writes with the libraries that people have: 10,000 lines each, of which one is bad.
+"""Writes with the libraries that people have: 10,000 lines each, of which one is bad; with OpenTelemetry 1,000
+measurements of each kind.
 
     write.py ADDRESS LIBRARY
 
@@ -78,5 +79,35 @@ def influxdb3(address):
             raise AssertionError("no error for a bad line")
 
 
+def opentelemetry(address):
+    """OTLP in protobuf, with gzip; one of its metrics has no place in a store."""
+    from opentelemetry.exporter.otlp.proto.http import Compression
+    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+    from opentelemetry.sdk.metrics.view import ExponentialBucketHistogramAggregation, View
+    from opentelemetry.sdk.resources import Resource
+
+    exporter = OTLPMetricExporter(endpoint=f"http://{address}/v1/metrics", compression=Compression.Gzip)
+    reader = PeriodicExportingMetricReader(exporter, export_interval_millis=3_600_000)
+    resource = Resource.create({"service.name": "press", "service.namespace": "plant", "service.instance.id": "3"})
+    view = View(instrument_name="exponential", aggregation=ExponentialBucketHistogramAggregation())
+    provider = MeterProvider(metric_readers=[reader], resource=resource, views=[view])
+    meter = provider.get_meter("rig")
+    made = meter.create_counter("parts.made", unit="{part}")
+    temp = meter.create_gauge("room.temp", unit="Cel")
+    wait = meter.create_histogram("wait", unit="s", explicit_bucket_boundaries_advisory=[0.5, 1.0])
+    exponential = meter.create_histogram("exponential")
+    for turn in range(10):
+        for _ in range(100):
+            made.add(2, {"line": "a"})
+            wait.record(0.25)
+            wait.record(0.75)
+            exponential.record(1)
+        temp.set(turn + 0.5, {"room.name": "lab"})
+        assert provider.force_flush()
+    provider.shutdown()
+
+
 if __name__ == "__main__":
-    {"influxdb": influxdb, "influxdb-client": influxdb_client, "influxdb3-python": influxdb3}[sys.argv[2]](sys.argv[1])
+    {"opentelemetry": opentelemetry, "influxdb": influxdb, "influxdb-client": influxdb_client, "influxdb3-python": influxdb3}[sys.argv[2]](sys.argv[1])

@@ -57,7 +57,8 @@ impl Client {
             answer.header("content-length").map_or(0, |length| length.parse().unwrap());
         let mut body = vec![0; length];
         self.reader.read_exact(&mut body).ok()?;
-        Some(Answer { body: String::from_utf8(body).unwrap(), ..answer })
+        // Of protobuf the texts are of interest, and not the lengths before them.
+        Some(Answer { body: String::from_utf8_lossy(&body).into_owned(), ..answer })
     }
 
     /// Sends a request with further lines of its head, and waits for the answer.

@@ -1,0 +1,162 @@
+//! Samples of data points, made by the connection's own thread: those of a point whose series have all been met
+//! go into a batch. All of another point are kept beside it with their names, until the request has the lane:
+//! a point is taken or refused whole.
+
+use crate::lane::Names;
+use crate::sink::{Overload, Sink};
+use baro_ingest::{Batch, Intake, Key, Met, Row, Types, Value};
+use baro_net::Pass;
+use baro_ondisk::Type;
+use baro_sources::otlp::{Fault, Number, Point, Sample};
+
+/// What is made of a request before it is pushed.
+pub(super) const MADE_BYTES: usize = 1 << 20;
+/// Between two looks at how much that is.
+const LOOK_BYTES: usize = 64 << 10;
+
+/// A sample of a point with anything new; its unit and name are text beside it.
+#[derive(Clone, Copy, Debug)]
+struct New {
+    time_ns: i64,
+    value: Number,
+    unit_bytes: usize,
+}
+
+/// Samples on their way into the lane.
+pub(super) struct Making<'a, 's> {
+    sink: &'a mut Sink<'s>,
+    pass: &'a Pass,
+    names: Names,
+    batch: Batch,
+    new: Vec<New>,
+    /// Series of a point that have been met.
+    met: Vec<(Met, Number)>,
+    text: String,
+    /// Bytes of names and samples since it was looked how much there is.
+    unseen: usize,
+}
+
+fn value(number: Number) -> Value<'static> {
+    match number {
+        Number::Float(value) => Value::Float(value),
+        Number::Integer(value) => Value::Integer(value),
+        Number::Unsigned(value) => Value::Unsigned(value),
+    }
+}
+
+impl<'a, 's> Making<'a, 's> {
+    pub(super) fn new(sink: &'a mut Sink<'s>, pass: &'a Pass) -> Result<Self, Overload> {
+        let names = sink.names()?;
+        let (new, met, text) = (Vec::new(), Vec::new(), String::new());
+        Ok(Making { sink, pass, names, batch: Batch::default(), new, met, text, unseen: 0 })
+    }
+
+    /// Takes a data point of the request, or what is wrong with it.
+    pub(super) fn take(
+        &mut self,
+        number: u64,
+        point: Result<&Point<'_>, Fault<'_>>,
+    ) -> Result<(), Overload> {
+        let point = match point {
+            Ok(point) => point,
+            Err(fault) => {
+                self.sink.faults.add(number, || fault.to_string());
+                return Ok(());
+            }
+        };
+        // What tells of the resource is beyond most prefixes, and nobody has asked for it.
+        let pass = self.pass;
+        let samples =
+            || point.samples().filter(|sample| !sample.is_info || pass.allows(sample.name));
+        if let Some(sample) = samples().find(|sample| !pass.allows(sample.name)) {
+            let found: String = sample.name.chars().take(100).collect();
+            let prefix = &pass.prefix;
+            self.sink.faults.add(number, || {
+                format!(
+                    "expected a series that begins with {prefix:?}, as the token says, found {found}"
+                )
+            });
+            return Ok(());
+        }
+        if !self.as_met(number, point.time_ns, samples()) {
+            for Sample { name, unit, value, .. } in samples() {
+                self.text.clear();
+                self.text.push_str(unit);
+                self.text.push_str(name);
+                self.batch.add_whole(number, &self.text);
+                self.new.push(New { time_ns: point.time_ns, value, unit_bytes: unit.len() });
+                self.unseen += self.text.len() + size_of::<New>();
+            }
+        }
+        if self.unseen >= LOOK_BYTES {
+            self.unseen = 0;
+            let made = self.batch.used_bytes() + self.new.len() * size_of::<New>();
+            if made >= MADE_BYTES {
+                self.push()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a point to the batch if all of its series have been met and take its values.
+    fn as_met<'p>(
+        &mut self,
+        number: u64,
+        time_ns: i64,
+        samples: impl Iterator<Item = Sample<'p>>,
+    ) -> bool {
+        self.met.clear();
+        let known = self.names.known.read();
+        for Sample { name, value, .. } in samples {
+            match known.get(key(&self.names, name)) {
+                Some(met) => self.met.push((met, value)),
+                None => return false,
+            }
+        }
+        drop(known);
+        self.batch.begin(number, Some(time_ns));
+        let taken = self.met.iter().all(|(met, number)| self.batch.add(*met, value(*number)));
+        if !taken {
+            // The intake says why.
+            self.batch.leave();
+        }
+        self.unseen += self.met.len() * size_of::<New>();
+        taken
+    }
+
+    /// Pushes what is made.
+    pub(super) fn push(&mut self) -> Result<(), Overload> {
+        if self.batch.is_empty() {
+            self.sink.pass_over(&[]);
+            return Ok(());
+        }
+        let Making { sink, names, batch, new, .. } = self;
+        let mut news = new.iter();
+        sink.piece(&[], names.generation, |intake, faults| {
+            intake.take_batch(batch, |intake: &mut Intake<'static>, line, text| {
+                let Some(new) = news.next() else { return Ok(()) };
+                let (unit, series) = text.split_at_checked(new.unit_bytes).unwrap_or(("", text));
+                let row = Row {
+                    line,
+                    series,
+                    time_ns: new.time_ns,
+                    value: value(new.value),
+                    types: Types::As(Type::F64),
+                    joint: None,
+                    written: Some(key(names, series)),
+                };
+                if !unit.is_empty() {
+                    intake.set_unit(series, unit);
+                }
+                intake.take(&row, &mut |refusal| faults.refuse(refusal))
+            })
+        })?;
+        batch.clear();
+        new.clear();
+        Ok(())
+    }
+}
+
+fn key(names: &Names, name: &str) -> Key {
+    names.maker.with(b"").key(name.as_bytes())
+}
