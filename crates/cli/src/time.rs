@@ -30,7 +30,8 @@ const PLAUSIBLE_NS: i64 = 315_532_800 * SECOND_NS;
 /// of day, and `02.01` a date.
 pub(crate) fn parse_certain(text: &str) -> Result<i64, String> {
     let time_ns = parse(text)?;
-    let is_bare = text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number = text.trim().trim_start_matches('-');
+    let is_bare = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if is_bare && time_ns < PLAUSIBLE_NS {
         let meant = show(time_ns);
         return Err(format!(

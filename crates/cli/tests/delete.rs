@@ -93,8 +93,8 @@ fn what_cannot_be_deleted_is_refused_and_nothing_changes() {
         Some(2)
     );
     // What may be a time of day or a date would delete all from 1970 on.
-    for from in ["10.30", "02.01", "46023", "02012026"] {
-        let done = run(&["delete", store, "a", "--from", from]);
+    for from in ["10.30", "02.01", "46023", "02012026", "-86400", "-0.5"] {
+        let done = run(&["delete", store, "a", &format!("--from={from}")]);
         let said = stderr(&done);
         assert!(done.status.code() == Some(2) && said.contains("a time from 1980 on"), "{said}");
     }

@@ -342,6 +342,10 @@ fn times_with_a_point_are_seconds_or_of_the_unit_that_is_said() {
     assert!(found[1].starts_with("0 a ") && found[1].len() < 60, "{found:?}");
     let found = lines(&of(&[-1.5, 0.25, 1e6]), TimeUnit::Milliseconds.into()).unwrap();
     assert_eq!(found, ["-1500000 a 2.5", "250000 a 2.5", "1000000000000 a 2.5"]);
+    // The name of one that is chosen says its unit.
+    let bytes = file(vec![("t_ms", floats(&[1500.25])), ("a", floats(&[2.5]))]);
+    let choice = Choice { unit: None, ..said(&[("t_ms", Role::Time)]) };
+    assert_eq!(lines(&bytes, choice).unwrap(), ["1500250000 a 2.5"]);
     // What is in milliseconds, and no time at all, in the row that has it.
     for (time, said) in [
         (1_700_000_000_123.0, "expected seconds of a year from 1980 to 2100, or their unit"),

@@ -351,6 +351,7 @@ impl Reader {
             return Ok(());
         }
         if let State::Unknown = self.state
+            && self.several
             && is_of_r(text)
             && let Some(state) = self.header(text)?
         {
@@ -406,7 +407,7 @@ impl Reader {
 }
 
 /// Whether a line is names in quotes behind one that is empty, as R writes the header of a table with numbers
-/// of rows. As a row it would be a text of now.
+/// of rows. As a row it would be a text of now, which no file begins with, and a pipe or datagram may.
 fn is_of_r(text: &str) -> bool {
     let is_name =
         |field: &Field<'_>| field.quoted && !is_value(&field.text) && !is_time(&field.text);
@@ -414,11 +415,16 @@ fn is_of_r(text: &str) -> bool {
 }
 
 /// The time that a field says; nothing is now.
-fn time_of(field: &Field<'_>, times: &Times) -> Result<Option<i64>, Fault> {
+fn time_of(field: &Field<'_>, times: &Times, values: &Values) -> Result<Option<i64>, Fault> {
     if field.text.is_empty() {
         return Ok(None);
     }
-    let read = times.read(&field.text).map(Some);
+    let read = match field.text.split_once(',') {
+        Some((whole, part)) if values.decimal_comma && !whole.contains('.') => {
+            times.read(&format!("{whole}.{part}")).map(Some)
+        }
+        _ => times.read(&field.text).map(Some),
+    };
     read.map_err(|fault| {
         let problem = CsvProblem::Time { found: quote(&field.text), fault };
         Fault { offset: field.offset, problem }
@@ -452,16 +458,18 @@ fn parse_row<'a>(
     if names {
         return Ok(None);
     }
-    let time_ns = time_of(&time, &form.times)?;
+    let values = Values { decimal_comma: form.decimal_comma };
+    let time_ns = time_of(&time, &form.times, &values)?;
     if series.text.is_empty() {
         return Err(Fault { offset: series.offset, problem: CsvProblem::SeriesEmpty });
     }
-    if !header && !series.quoted && is_value(&series.text) {
+    // Where all is in quotes they say nothing.
+    let is_said = series.quoted && !(time.quoted && value.quoted);
+    if !header && !is_said && is_value(&series.text) {
         let problem = CsvProblem::SeriesNumber { found: quote(&series.text) };
         return Err(Fault { offset: series.offset, problem });
     }
     let all_quoted = time.quoted && series.quoted;
-    let values = Values { decimal_comma: form.decimal_comma };
     let offset = value.offset;
     let (value, mark) = values.read(value, kind, all_quoted)?;
     let value = guards.value(line, offset, value)?;

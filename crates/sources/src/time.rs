@@ -87,6 +87,9 @@ impl Times {
             }
             return self.count(text.parse().map_err(|_| TimeFault::Range)?);
         };
+        if let Some(plain) = without_exponent(text) {
+            return self.read(&plain);
+        }
         if digits[dot] != b'.' {
             return Err(TimeFault::Form);
         }
@@ -113,7 +116,10 @@ impl Times {
                 return Err(TimeFault::Digits);
             }
         }
-        let part_ns = i128::from(fraction_ns(fraction, unit_ns)?);
+        let part_ns = match fraction_ns(fraction, unit_ns) {
+            Err(TimeFault::Finer) if is_float(whole, fraction) => rounded_ns(fraction, unit_ns),
+            part_ns => part_ns?.into(),
+        };
         let nanoseconds = seconds * i128::from(unit_ns) + part_ns;
         let signed = if digits.len() < bytes.len() { -nanoseconds } else { nanoseconds };
         i64::try_from(signed).map_err(|_| TimeFault::Range)
@@ -225,8 +231,8 @@ impl fmt::Display for TimeFault {
             }
             TimeFault::Far => "a time in nanoseconds before 2100 (--precision ns if it is right)",
             TimeFault::Digits => {
-                "a date such as 2026-01-02T03:04:05Z, not in digits alone (--precision ns if it is \
-                 nanoseconds since 1970)"
+                "a date such as 2026-01-02T03:04:05Z, not in digits alone (--precision says the unit if it \
+                 is a number since 1970)"
             }
             TimeFault::SheetDay => {
                 "a date such as 2026-01-02 03:04:05, not a spreadsheet's number of a day (--precision s \
@@ -240,7 +246,7 @@ impl fmt::Display for TimeFault {
                  known which is the day)"
             }
             TimeFault::Finer => {
-                "no digits below the nanosecond, behind seconds at most nine (what is finer would be lost)"
+                "no digits below the nanosecond (what is finer would be lost)"
             }
             TimeFault::LeapSecond => {
                 "a second from 00 to 59 (a leap second, 60, has no number of its own in Unix time: it \
@@ -332,6 +338,10 @@ impl Day {
     }
 }
 
+fn is_utc(name: &[u8]) -> bool {
+    [&b"UTC"[..], b"GMT", b"+0000 UTC"].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
 /// Whether a date has two numbers of which each may be the day, and then a year.
 fn is_day_or_month(text: &[u8]) -> bool {
     let mut parts = text.splitn(3, |byte| *byte == b'/');
@@ -342,6 +352,44 @@ fn is_day_or_month(text: &[u8]) -> bool {
     is_short()
         && is_short()
         && parts.next().is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
+}
+
+/// A number with an exponent as one with a point, digit by digit: `1.7e+09` as Go and R print it. `None` if it
+/// has none, or one that no time needs.
+fn without_exponent(text: &str) -> Option<String> {
+    let (number, exponent) = text.split_once(['e', 'E'])?;
+    let exponent: i32 = exponent.parse().ok().filter(|exponent| (-30..=30).contains(exponent))?;
+    let (sign, number) = number.strip_prefix('-').map_or(("", number), |number| ("-", number));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if !are_digits(whole) || !are_digits(fraction) || text.len() > 60 {
+        return None;
+    }
+    let digits = format!("{}{whole}{fraction}{}", "0".repeat(30), "0".repeat(30));
+    let point = usize::try_from(30 + whole.len() as i32 + exponent).ok()?;
+    let (whole, fraction) = digits.split_at_checked(point)?;
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    Some(format!("{sign}{whole}.{fraction}"))
+}
+
+/// Digits of a number of 64 bits with a point: as many as it takes to tell it from its neighbours.
+const FLOAT_DIGITS: std::ops::RangeInclusive<usize> = 16..=17;
+
+/// Whether these are digits of a number of 64 bits with a point, the last of which mean nothing, as in
+/// `0.30000000000000004`.
+fn is_float(whole: &[u8], fraction: &[u8]) -> bool {
+    let digits = || whole.iter().chain(fraction);
+    let zeros = digits().take_while(|digit| **digit == b'0').count();
+    let behind = fraction.iter().rev().take_while(|digit| **digit == b'0').count();
+    FLOAT_DIGITS.contains(&digits().count().saturating_sub(zeros + behind))
+}
+
+/// Digits behind the point, to the nearest nanosecond.
+fn rounded_ns(digits: &[u8], unit_ns: i64) -> i128 {
+    let places = unit_ns.ilog10() as usize;
+    let digit = |index| digits.get(index).map_or(0, |byte| i128::from(byte - b'0'));
+    (0..places).fold(0, |sum, index| sum * 10 + digit(index)) + i128::from(digit(places) >= 5)
 }
 
 /// `2026-01-02T03:04:05[.678]Z`, with an offset instead of the Z, a blank instead of the T, a comma instead of
@@ -374,7 +422,7 @@ fn date(day: &Day, text: &[u8], zone: Option<Zone>) -> Result<i64, TimeFault> {
         ([], Some(_)) => None,
         ([], None) => return Err(TimeFault::Zone),
         // As several programs print it.
-        ([b' ', b'U', b'T', b'C'], _) => Some(0),
+        ([b' ', name @ ..], _) if is_utc(name) => Some(0),
         ([b' ', rest @ ..] | rest, _) => Some(60 * offset_minutes(rest)?),
     };
     let exists = (1..=12).contains(&month)

@@ -11,6 +11,7 @@ use super::{CsvProblem, time_of};
 use crate::form::Kind;
 use crate::labels::labelled;
 use crate::lines::quote;
+use crate::number;
 use crate::sample::{Mark, Sample, Scalar};
 use baro_ondisk::NameParser;
 use std::borrow::Cow;
@@ -89,7 +90,7 @@ impl Columns {
                     let problem = CsvProblem::Nameless { found: quote(&field.text) };
                     return Err(Fault { offset, problem });
                 }
-                Holds::Time => time_ns = time_of(&field, &self.layout.times)?,
+                Holds::Time => time_ns = time_of(&field, &self.layout.times, &self.values)?,
                 Holds::Name if field.text.is_empty() => {
                     return Err(Fault { offset, problem: CsvProblem::SeriesEmpty });
                 }
@@ -162,7 +163,8 @@ impl Columns {
 }
 
 fn is_number_of_row(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+    // R writes 1e+05, pandas 0.0.
+    number::float(text).is_ok()
 }
 
 /// What programs write into a cell that has no value, where nothing else is meant by it.

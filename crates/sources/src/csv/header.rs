@@ -64,13 +64,8 @@ pub(crate) fn time_unit_ns(name: &str) -> Option<i64> {
         return Some(0);
     }
     let (head, unit) = name.rsplit_once('_')?;
-    let unit_ns = match unit {
-        "s" => 1_000_000_000,
-        "ms" => 1_000_000,
-        "us" => 1_000,
-        "ns" => 1,
-        _ => return None,
-    };
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+    let (_, unit_ns) = units.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
     is_word(&TIMES, head).then_some(unit_ns)
 }
 
@@ -94,9 +89,10 @@ fn marked(name: &str) -> (&str, Option<Kind>) {
 
 /// What other programs call a type, behind the last colon of a name: hardly a part of it.
 fn other_kind(name: &str) -> Option<&str> {
-    const OTHERS: [&str; 12] = [
-        "float", "double", "f32", "int", "integer", "long", "i32", "u32", "number", "string",
-        "str", "boolean",
+    const OTHERS: [&str; 24] = [
+        "float", "float32", "float64", "double", "real", "f32", "int", "int8", "int16", "int32",
+        "int64", "integer", "long", "i32", "u32", "uint8", "uint16", "uint32", "uint64", "number",
+        "string", "str", "varchar", "boolean",
     ];
     let (_, kind) = name.rsplit_once(':')?;
     is_word(&OTHERS, kind).then_some(kind)
@@ -185,9 +181,6 @@ fn distinct(fields: &[Field<'_>], form: &TextForm) -> Result<(), Fault> {
     let (mut seen, mut parser) = (HashSet::new(), NameParser::new());
     for (at, field) in fields.iter().enumerate() {
         if field.text.is_empty() && role(form, "").is_none() && at > 0 {
-            if fields.iter().skip(at).all(|field| field.text.is_empty()) {
-                break;
-            }
             let said = "expected a name for each column, found one without (--columns =time or \
                         =skip says what it is)";
             return Err(refused(field.offset, said.into()));
@@ -270,7 +263,10 @@ fn one_reading(fields: &[Field<'_>], form: &TextForm) -> Result<(), Fault> {
     })
 }
 
-fn layout(fields: Vec<Field<'_>>, form: &TextForm) -> Result<Layout, Fault> {
+fn layout(mut fields: Vec<Field<'_>>, form: &TextForm) -> Result<Layout, Fault> {
+    // Spreadsheets write cells that were used once.
+    let blank = fields.iter().skip(1).rev().take_while(|field| field.text.is_empty()).count();
+    fields.truncate(fields.len() - blank);
     distinct(&fields, form)?;
     all_are_there(&fields, form)?;
     let long = long(&fields, form)?;
@@ -298,6 +294,7 @@ fn layout(fields: Vec<Field<'_>>, form: &TextForm) -> Result<Layout, Fault> {
     let Some(time) = time else {
         return Err(refused(0, "expected a column of times, found none".into()));
     };
+    holds.extend(std::iter::repeat_n(Holds::Blank, blank));
     let values = |holds: &Holds| matches!(holds, Holds::Series(..) | Holds::Value(_));
     if !holds.iter().any(values) {
         return Err(refused(0, "expected a column of values, found none".into()));
@@ -321,12 +318,12 @@ fn held(
         (Some(Role::Label), _) => Ok(Holds::Label { sure: label(field)? }),
         (Some(Role::Values(kind)), None) => Ok(Holds::Series(field.text.to_string(), kind)),
         (None, _) if at == 0 && field.text.is_empty() => Ok(Holds::RowNumber),
-        (None, _) if field.text.is_empty() => Ok(Holds::Blank),
         (None, _) if other_kind(&field.text).is_some() => {
             let (name, found) =
                 (quote(&field.text), quote(other_kind(&field.text).unwrap_or_default()));
             let said = format!(
-                "expected f64, i64, u64, bool or text behind the colon of {name:?}, found {found:?}"
+                "expected f64, i64, u64, bool or text behind the colon of {name:?}, found {found:?} \
+                 (--columns {name}=f64 and the like keep the name)"
             );
             Err(refused(field.offset, said))
         }

@@ -295,7 +295,10 @@ fn a_name_that_was_kept_from_being_a_formula_is_read_without_that() {
 
 /// Names, times and values, in short.
 fn short(form: TextForm, text: &str) -> Vec<String> {
-    let mut parser = CsvParser::of(form);
+    short_of(CsvParser::of(form), text)
+}
+
+fn short_of(mut parser: CsvParser, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut item = |item: Result<Sample<'_>, CsvError>| {
         found.push(match item {
@@ -445,6 +448,14 @@ fn decimal_commas_are_read_only_if_said() {
     let found = short(form, text);
     assert_eq!(found[0], "2 1 a Float(21.5) None");
     assert!(found[1].contains("expected a number"), "{found:?}");
+    // So are times, with a point too.
+    let form = TextForm { decimal_comma: true, ..TextForm::default() };
+    let found = short(form, "time;a\n0,5;1,5\n0.5;2\n\"1,25\";3\n");
+    let expected = ["2 500000000 a Float(1.5) None", "3 500000000 a Integer(2) None"];
+    assert_eq!(
+        (&found[..2], &*found[2]),
+        (&expected.map(str::to_owned)[..], "4 1250000000 a Integer(3) None")
+    );
 }
 
 #[test]

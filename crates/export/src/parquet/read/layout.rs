@@ -175,7 +175,7 @@ impl Layout {
             fields: BTreeSet::from([time]),
             time,
             time_unit_ns,
-            unit_is_taken: is_number && choice.unit.is_none(),
+            unit_is_taken: is_number && said_unit(field, choice).is_none(),
             is_of_clock: !has_zone && choice.clock.is_some(),
             taken_as_utc,
             series: None,
@@ -367,6 +367,18 @@ fn known(field: &Field) -> Result<&Field> {
     }
 }
 
+/// The unit of a time that is a number: what was said, or what its name ends with.
+fn said_unit(field: &Field, choice: &Choice) -> Option<TimeUnit> {
+    let by_name = || match field.name().rsplit_once('_')?.1.to_ascii_lowercase().as_str() {
+        "s" => Some(TimeUnit::Seconds),
+        "ms" => Some(TimeUnit::Milliseconds),
+        "us" => Some(TimeUnit::Microseconds),
+        "ns" => Some(TimeUnit::Nanoseconds),
+        _ => None,
+    };
+    choice.unit.or_else(by_name)
+}
+
 /// Nanoseconds of one, and whether it is a number, in a unit that is said or taken.
 fn unit_of(field: &Field, choice: &Choice) -> Result<(i64, bool)> {
     Ok(match field.data_type() {
@@ -377,10 +389,10 @@ fn unit_of(field: &Field, choice: &Choice) -> Result<(i64, bool)> {
         DataType::Date32 => (86_400_000_000_000, false),
         kind if cells::is_text(kind) && choice.texts.is_some() => (1, false),
         kind if kind.is_integer() && *kind != DataType::UInt64 => {
-            (choice.unit.unwrap_or_default().ns(), true)
+            (said_unit(field, choice).unwrap_or_default().ns(), true)
         }
         // As in text, where a number with a point is seconds.
-        DataType::Float64 => (choice.unit.unwrap_or(TimeUnit::Seconds).ns(), true),
+        DataType::Float64 => (said_unit(field, choice).unwrap_or(TimeUnit::Seconds).ns(), true),
         _ => {
             let what = "times as timestamps, dates, integers with their precision, or seconds as \
                         numbers of 64 bits with a point";

@@ -138,24 +138,29 @@ fn a_text_keeps_its_blanks() {
     assert_eq!(plain("time,a,t:text\n1,2,\n"), ["2 1 a Integer(2) None"]);
 }
 
-/// As R writes it.
+/// As a file is read, which holds tables more likely than lines of now.
+fn of_file(text: &str) -> Vec<String> {
+    short_of(CsvParser::of_several(TextForm::default()), text)
+}
+
 #[test]
 fn numbers_of_rows_in_quotes_are_passed_over() {
-    let found = plain("\"\",\"time\",\"temp\"\n\"1\",1,20.5\n\"2\",\"2\",\"21.5\"\n");
+    let found = of_file("\"\",\"time\",\"temp\"\n\"1\",1,20.5\n\"1e+05\",\"2\",\"21.5\"\n");
     assert_eq!(found, ["2 1 temp Float(20.5) None", "3 2 temp Quoted(\"21.5\") AllQuoted"]);
     // The time may be anywhere.
-    let found = plain("\"\",\"state\",\"time\"\n\"1\",\"on\",7\n\"\",\"on\",7\n");
+    let found = of_file("\"\",\"state\",\"time\"\n\"1\",\"on\",7\n\"\",\"on\",7\n");
     assert!(found[0].starts_with("2 7 state Quoted(\"on\")"), "{found:?}");
     assert!(found[1].starts_with("line 3, column 1: expected the number of the row"), "{found:?}");
-    // A text of now whose series has such a name is no header.
+    // A text of now whose series has such a name is no header, and on a pipe nothing in quotes is.
     for text in [",date,\"2026-11-27\"\n", ",epoch,\"on\"\n", "\"\",\"date\",\"2026-11-27\"\n"] {
-        let found = plain(text);
+        let found = of_file(text);
         assert!(found.len() == 1 && found[0].starts_with("1 "), "{text}: {found:?}");
     }
-    // A row whose series has such a name is one.
-    let found = plain(",time,5\n,date,\"x\"\n");
+    let found = plain("\"\",\"state\",\"time\"\n\"\",\"epoch\",\"A\"\n");
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].ends_with("time Integer(5) None"), "{found:?}");
+    // Nor does a name in quotes say anything where all is in quotes.
+    let found = of_file("\"2026-01-02T10:00:00Z\",\"1.5\",\"2.5\"\n");
+    assert!(found[0].contains("expected the name of a series, found \"1.5\""), "{found:?}");
 }
 
 /// As spreadsheets write it, where cells behind the table were used once.
@@ -172,6 +177,7 @@ fn columns_without_a_name_behind_all_others_are_blank() {
     );
     let found = plain("time,value,\n1,2,\n");
     assert_eq!(found, ["2 1 value Integer(2) None"]);
+    assert_eq!(plain(",TIME_MS,a,,\n0.0,2,3,,\n"), ["2 2000000 a Integer(3) None"]);
     assert!(plain("time,,a\n1,2,3\n")[0].contains("expected a name for each column"));
 }
 
