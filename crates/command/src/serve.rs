@@ -44,4 +44,7 @@ pub struct Serve {
     /// Connections at once
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536), hide_short_help = true)]
     pub connections: u32,
+    /// Browsers that are shown the store live at once
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(0..=1_024), hide_short_help = true)]
+    pub viewers: u32,
 }

@@ -52,6 +52,12 @@ impl Gate {
         Gate { file: TokenFile::at(tokens), asks, refused: AtomicU64::new(0), slowed_until_ns }
     }
 
+    /// Whether anybody needs a token.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.asks
+    }
+
     /// The file of the tokens.
     #[must_use]
     pub fn file(&self) -> &TokenFile {

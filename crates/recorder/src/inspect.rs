@@ -8,6 +8,7 @@
 
 use crate::ring::RingFolder;
 use baro_ondisk::StoreId;
+use baro_sys::files;
 use std::path::{Path, PathBuf};
 
 pub use crate::keeper::{pin_in_store, release_in_store};
@@ -26,6 +27,25 @@ pub fn rings_of(store: StoreId, wanted: Option<&Path>) -> Vec<FoundRing> {
 pub fn rings_at(path: &Path, store: StoreId, wanted: Option<&Path>) -> RingSearch {
     let owner = crate::attach::owner_to_trust(path);
     RingFolder::rings(store, wanted, owner.unwrap_or_else(|_| baro_sys::schedule::user_id()))
+}
+
+/// Bytes in the rings of the recorders of the store at `path` that are not durable yet, and how many these
+/// rings hold. A look at files; blocks for no recorder.
+#[must_use]
+pub fn waiting_at(path: &Path, store: StoreId) -> (u64, u64) {
+    let rings = rings_at(path, store, None).rings;
+    let used = rings.iter().filter(|ring| ring.has_writer);
+    used.fold((0, 0), |(waiting, capacity), ring| {
+        (waiting + ring.report.used_bytes, capacity + ring.report.capacity_bytes)
+    })
+}
+
+/// Percent of the last ten seconds in which some task waited for a disk; `None` where the kernel does not
+/// say it.
+#[must_use]
+pub fn disk_pressure() -> Option<f64> {
+    let text = files::read_text(Path::new("/proc/pressure/io"), 4_096).ok()?;
+    text.split("avg10=").nth(1)?.split(' ').next()?.parse().ok()
 }
 
 /// Below which folder rings would be made where nothing is said; it need not exist yet.

@@ -5,13 +5,16 @@ mod parameters;
 mod queries;
 mod series;
 
-use answer::{Data, Refusal, answer};
+pub(crate) use answer::Refusal;
+pub(crate) use parameters::Parameters;
+
+use crate::live::{self, Live};
+use answer::{Data, answer};
 use baro_command::serve::Serve;
 use baro_net::tokens::Access;
 use baro_net::{Body, Gate, Query, Request, Response, Service, challenged};
 use baro_store::Store;
 use baro_sys::clock;
-use parameters::Parameters;
 use serde_json::json;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
@@ -27,6 +30,7 @@ const TURN_NS: u64 = 1_000_000;
 pub(crate) struct Api {
     store: Mutex<Store>,
     gate: Gate,
+    live: Live,
     lookback_ns: i64,
     timeout_ns: u64,
     values_max: usize,
@@ -37,6 +41,7 @@ impl Api {
         Api {
             store: Mutex::new(store),
             gate,
+            live: Live::new(&serve.store, serve.viewers as usize, serve.timeout),
             lookback_ns: i64::try_from(serve.lookback).unwrap_or(i64::MAX),
             timeout_ns: serve.timeout,
             values_max: usize::try_from(serve.memory / VALUE_BYTES).unwrap_or(usize::MAX),
@@ -46,6 +51,11 @@ impl Api {
     /// Who may ask.
     pub(crate) fn gate(&self) -> &Gate {
         &self.gate
+    }
+
+    /// What the page shows.
+    pub(crate) fn live(&self) -> &Live {
+        &self.live
     }
 
     /// The store as it is now, for one query; others wait until `until_ns`.
@@ -91,6 +101,30 @@ impl Api {
     }
 }
 
+impl Api {
+    /// What answers a request whose sender was let in.
+    fn told(&self, request: &Request, body: &mut Body<'_, '_>) -> Response {
+        let mut form = Query::default();
+        if request.method == "POST" {
+            match body.read_whole(FORM_BYTES_MAX) {
+                Ok(bytes) => form = Query::parse(&String::from_utf8_lossy(&bytes)),
+                Err(error) => return answer(Err(Refusal::of_body(&error))),
+            }
+        }
+        let parameters = Parameters::new(request.query.clone(), form);
+        if let Err(refusal) = parameters.once() {
+            return answer(Err(refusal));
+        }
+        match request.path.strip_prefix("/live/") {
+            Some(what) => match self.live.answer(what, &parameters) {
+                Ok(response) => response,
+                Err(refusal) => answer(Err(refusal)),
+            },
+            None => answer(self.route(request, &parameters)),
+        }
+    }
+}
+
 impl Service for Api {
     fn answer(&self, request: &Request, body: &mut Body<'_, '_>) -> Response {
         match (request.method.as_str(), request.path.as_str()) {
@@ -106,23 +140,26 @@ impl Service for Api {
                 return answer(Err(Refusal::method(&said))).with("Allow", "GET, HEAD, POST");
             }
         }
-        match self.gate.pass(request, Access::Read) {
-            Ok(pass) if pass.prefix.is_empty() => {}
+        // The page itself has nothing of the store: it asks for a token where one is needed.
+        if let Some(file) = live::file(request) {
+            return live::guarded(file);
+        }
+        let is_live = request.path.starts_with("/live/");
+        if is_live
+            && !self.gate.asks()
+            && let Err(said) = live::comes_from_here(request)
+        {
+            return live::guarded(answer(Err(Refusal::denied(403, &said))));
+        }
+        let response = match self.gate.pass(request, Access::Read) {
+            Ok(pass) if pass.prefix.is_empty() => self.told(request, body),
             // It would be told of other series by what they add up to.
             Ok(_) => {
                 let said = "expected a token for all names, found one that is limited to some";
-                return answer(Err(Refusal::denied(403, said)));
+                answer(Err(Refusal::denied(403, said)))
             }
-            Err((status, said)) => return challenged(answer(Err(Refusal::denied(status, &said)))),
-        }
-        let mut form = Query::default();
-        if request.method == "POST" {
-            match body.read_whole(FORM_BYTES_MAX) {
-                Ok(bytes) => form = Query::parse(&String::from_utf8_lossy(&bytes)),
-                Err(error) => return answer(Err(Refusal::of_body(&error))),
-            }
-        }
-        let parameters = Parameters::new(request.query.clone(), form);
-        answer(parameters.once().and_then(|()| self.route(request, &parameters)))
+            Err((status, said)) => challenged(answer(Err(Refusal::denied(status, &said)))),
+        };
+        if is_live { live::guarded(response) } else { response }
     }
 }

@@ -14,13 +14,18 @@
 //! none, 422 for a query that has no answer, 503 for one that takes too long. PromQL is that of
 //! `baro-promql`.
 //!
-//! Invariant: an answer is that of the samples which any other way out shows. Held by `tests/api`.
+//! **Beside it, a page.** `live` shows in a browser what is recorded, now and in any window of time. It has
+//! stores of its own, so that neither waits for the other.
+//!
+//! Invariant: an answer is that of the samples which any other way out shows. Held by `tests/api`
+//! and `tests/page`.
 
 #[macro_use(say)]
 extern crate baro_command;
 
 mod api;
 mod catalog;
+mod live;
 mod run;
 mod source;
 

@@ -35,7 +35,7 @@ pub(crate) fn run(serve: &Serve) -> Result<Outcome> {
         say!("answering on {scheme}://{address} from {}", serve.store.display());
     }
     let stop = AtomicBool::new(false);
-    server.serve(&api, &stop, || {
+    let each = || {
         if let Some(fault) = api.gate().file().take_fault() {
             say!("the tokens known so far hold on: {fault}");
         }
@@ -45,6 +45,10 @@ pub(crate) fn run(serve: &Serve) -> Result<Outcome> {
         if termination::requested().is_some() {
             stop.store(true, Relaxed);
         }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| api.live().follow(&stop));
+        server.serve(&api, &stop, each);
     });
     say!("stopped answering");
     Ok(Outcome::Done)

@@ -95,9 +95,10 @@ const TABLE: &[Row] = &[
     Row { package: "baro-promql", in_house: &[], in_house_tests: &[],
           third_party: &[("promql-parser", "PromQL as Prometheus 3 has it: the parser of GreptimeDB"),
                          ("regex", "label_replace(), with a bound on memory"), JSON] },
-    // A process of its own that only reads.
+    // A process of its own that only reads. Of the recorder it knows how full its rings are.
     Row { package: "baro-serve",
-          in_house: &["baro-ondisk", "baro-sys", "baro-store", "baro-net", "baro-promql", "baro-command"],
+          in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-store", "baro-net",
+                      "baro-promql", "baro-command"],
           in_house_tests: &["barograph"],
           third_party: &[("clap", "parser and help from one definition"), JSON] },
     // A process of its own that reads a store and writes a table.

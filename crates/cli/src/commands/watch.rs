@@ -15,9 +15,9 @@ use crate::failure::{Outcome, Result};
 use baro_command::{Lines, Stdout, json_line, on_terminal, terminal_size};
 use baro_log::{Role, StoreLock};
 use baro_ondisk::{Gap, Kind};
-use baro_recorder::inspect::rings_at;
+use baro_recorder::inspect::{disk_pressure, waiting_at};
 use baro_store::{Selection, Store};
-use baro_sys::{clock, files, termination};
+use baro_sys::{clock, termination};
 use clap::{Args, ValueEnum};
 use screen::{Head, Page};
 use seen::Seen;
@@ -167,22 +167,13 @@ fn selected(store: &Store, arguments: &Arguments) -> Result<Selection> {
 /// What is told of the recorder.
 fn head(path: &Path, store: &Store, seen: &Seen) -> Result<Head> {
     let recorder = StoreLock::holder_at(path, Role::Recording)?;
-    let rings = rings_at(path, store.identity().store, None).rings;
-    let used = rings.iter().filter(|ring| ring.has_writer);
-    let (mut waiting_bytes, mut ring_bytes) = (0, 0);
-    for ring in used {
-        waiting_bytes += ring.report.used_bytes;
-        ring_bytes += ring.report.capacity_bytes;
-    }
-    let pressure = files::read_text(Path::new("/proc/pressure/io"), 4_096).ok();
-    let pressure = pressure.as_deref().and_then(|text| text.split("avg10=").nth(1));
-    let disk_pressure = pressure.and_then(|rest| rest.split(' ').next()?.parse().ok());
+    let (waiting_bytes, ring_bytes) = waiting_at(path, store.identity().store);
     Ok(Head {
         store: path.display().to_string(),
         recorder: recorder.map(|holder| holder.pid.unwrap_or(0)),
         waiting_bytes,
         ring_bytes,
-        disk_pressure,
+        disk_pressure: disk_pressure(),
         age_ns: seen.newest_ns.map(|newest_ns| clock::realtime_ns().saturating_sub(newest_ns)),
     })
 }

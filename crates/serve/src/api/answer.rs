@@ -23,7 +23,7 @@ impl Data {
 
 /// Why nothing is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(crate) struct Refusal {
     status: u16,
     kind: &'static str,
     said: String,
@@ -34,11 +34,11 @@ impl Refusal {
         Refusal { status, kind, said: said.to_owned() }
     }
 
-    pub(super) fn bad(said: &str) -> Self {
+    pub(crate) fn bad(said: &str) -> Self {
         Refusal::new(400, "bad_data", said)
     }
 
-    pub(super) fn not_found(said: &str) -> Self {
+    pub(crate) fn not_found(said: &str) -> Self {
         Refusal::new(404, "not_found", said)
     }
 
@@ -50,11 +50,11 @@ impl Refusal {
         Refusal::new(status, "unauthorized", said)
     }
 
-    pub(super) fn timeout(said: &str) -> Self {
+    pub(crate) fn timeout(said: &str) -> Self {
         Refusal::new(503, "timeout", said)
     }
 
-    pub(super) fn internal(error: &dyn std::fmt::Display) -> Self {
+    pub(crate) fn internal(error: &dyn std::fmt::Display) -> Self {
         Refusal::new(500, "internal", &error.to_string())
     }
 

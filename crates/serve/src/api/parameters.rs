@@ -6,8 +6,22 @@ use baro_sys::clock;
 
 const S: f64 = 1e9;
 /// Parameters that have one value.
-const ONCE: [&str; 9] =
-    ["query", "time", "start", "end", "step", "timeout", "lookback_delta", "limit", "metric"];
+const ONCE: [&str; 14] = [
+    "query",
+    "time",
+    "start",
+    "end",
+    "step",
+    "timeout",
+    "lookback_delta",
+    "limit",
+    "metric",
+    "q",
+    "from",
+    "to",
+    "columns",
+    "viewer",
+];
 
 /// Parameters of a request, from its address and its form.
 #[derive(Debug)]
@@ -17,7 +31,7 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    pub(super) fn new(address: Query, form: Query) -> Self {
+    pub(crate) fn new(address: Query, form: Query) -> Self {
         Parameters { address, form }
     }
 
@@ -32,23 +46,23 @@ impl Parameters {
     }
 
     /// The value, in the form or in the address.
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.form.get(name).or_else(|| self.address.get(name)).filter(|value| !value.is_empty())
     }
 
     /// All values.
-    pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         self.form.all(name).chain(self.address.all(name))
     }
 
-    pub(super) fn needed(&self, name: &str) -> Result<&str, Refusal> {
+    pub(crate) fn needed(&self, name: &str) -> Result<&str, Refusal> {
         let none =
             || Refusal::bad(&format!("invalid parameter {name:?}: expected one, found none"));
         self.get(name).ok_or_else(none)
     }
 
     /// A time: seconds since the epoch, or RFC 3339.
-    pub(super) fn time_ns(&self, name: &str) -> Result<Option<i64>, Refusal> {
+    pub(crate) fn time_ns(&self, name: &str) -> Result<Option<i64>, Refusal> {
         let Some(text) = self.get(name) else { return Ok(None) };
         let wrong = || {
             Refusal::bad(&format!(
@@ -67,7 +81,7 @@ impl Parameters {
     }
 
     /// A length: seconds, or `1m30s`.
-    pub(super) fn length_ns(&self, name: &str) -> Result<Option<i64>, Refusal> {
+    pub(crate) fn length_ns(&self, name: &str) -> Result<Option<i64>, Refusal> {
         let Some(text) = self.get(name) else { return Ok(None) };
         let ns = match text.parse::<f64>() {
             Ok(seconds) => whole_ns(seconds),
@@ -81,7 +95,7 @@ impl Parameters {
     }
 
     /// How many entries are wanted at most; none: all.
-    pub(super) fn limit(&self) -> Result<Option<usize>, Refusal> {
+    pub(crate) fn limit(&self) -> Result<Option<usize>, Refusal> {
         let Some(text) = self.get("limit") else { return Ok(None) };
         let limit: usize = text.parse().map_err(|_| {
             Refusal::bad(&format!("invalid parameter \"limit\": cannot parse {text:?} to a number"))
