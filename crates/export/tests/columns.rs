@@ -330,8 +330,8 @@ fn times_with_a_point_are_seconds_or_of_the_unit_that_is_said() {
     let expected =
         ["1700000000123456000 a 2.5", "1700000001000000000 a 2.5", "1700000001100000000 a 2.5"];
     assert_eq!(found, expected);
-    // Where the number is exactly a count of nanoseconds it is that, though fewer digits would name it too.
-    let found = lines(&of(&[1_767_348_000_500_123.25]), TimeUnit::Microseconds.into()).unwrap();
+    // Where the number is exactly a count of nanoseconds it is that, here ..123.25, though fewer digits name it.
+    let found = lines(&of(&[1_767_348_000_500_123.2]), TimeUnit::Microseconds.into()).unwrap();
     assert_eq!(found, ["1767348000500123250 a 2.5"]);
     let found = lines(&of(&[1_767_348_000_500_123_392.0]), TimeUnit::Nanoseconds.into()).unwrap();
     assert_eq!(found, ["1767348000500123392 a 2.5"]);

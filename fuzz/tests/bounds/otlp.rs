@@ -33,9 +33,8 @@ fn read_otlp(bytes: &[u8]) {
     let _ = black_box(read);
 }
 
-#[test]
-fn requests_of_opentelemetry_are_read_in_proportion() {
-    let messages: [Shape; 15] = [
+fn messages() -> [Shape; 15] {
+    [
         ("many metrics", |size| {
             let one = field(2, &[field(1, b"a.b"), field(5, &gauge_point(b""))].concat());
             field(1, &field(2, &one.repeat(size / one.len())))
@@ -114,11 +113,11 @@ fn requests_of_opentelemetry_are_read_in_proportion() {
                 ),
             )
         }),
-    ];
-    for (name, input) in messages {
-        check(&format!("OTLP, {name}"), input, read_otlp);
-    }
-    let texts: [Shape; 9] = [
+    ]
+}
+
+fn texts() -> [Shape; 9] {
+    [
         ("numbers", |size| {
             let list = repeated_text("0,", size);
             in_json(&format!(r#"{{"bucketCounts":[{list}0]}}"#))
@@ -142,8 +141,15 @@ fn requests_of_opentelemetry_are_read_in_proportion() {
         ("resources", |size| {
             format!(r#"{{"resourceMetrics":[{}{{}}]}}"#, repeated_text("{},", size)).into_bytes()
         }),
-    ];
-    for (name, input) in texts {
+    ]
+}
+
+#[test]
+fn requests_of_opentelemetry_are_read_in_proportion() {
+    for (name, input) in messages() {
+        check(&format!("OTLP, {name}"), input, read_otlp);
+    }
+    for (name, input) in texts() {
         // Beside what it reads it makes a message of four times its bytes.
         check_within(
             TIMES + otlp::JSON_FACTOR as i64,

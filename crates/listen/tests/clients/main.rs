@@ -131,7 +131,8 @@ fn measured(mut scene: Scene, mut client: Command) {
     assert!(info.contains("instance=\"3\",job=\"plant/press\""), "{info}");
     found.remove(&info);
     let of = "instance=\"3\",job=\"plant/press\"";
-    let expected: [(String, fn(i64) -> f64); 7] = [
+    type Value = fn(i64) -> f64;
+    let expected: [(String, Value); 7] = [
         (format!("parts_made_total{{{of},line=\"a\"}}"), |turn| turn as f64 * 200.0),
         (format!("room_temp_celsius{{{of},room_name=\"lab\"}}"), |turn| turn as f64 - 0.5),
         (format!("wait_seconds_bucket{{{of},le=\"+Inf\"}}"), |turn| turn as f64 * 200.0),

@@ -78,14 +78,15 @@ fn points_are_read_back_equal_and_what_has_no_place_is_said() {
     let Some(mut scene) = Scene::new("otlp", &[]) else { return };
     let mut client = scene.client();
     let temp = gauge("room.temp", "Cel", &[point(TIME, 21.5), point(TIME + 1, 22.0)]);
-    let first = send(&mut client, PROTOBUF, request(&[temp.clone()]));
+    let first = send(&mut client, PROTOBUF, request(std::slice::from_ref(&temp)));
     assert_eq!(
         (first.status, first.body.as_str(), first.header("content-type")),
         (200, "", Some(PROTOBUF))
     );
     // The same again, packed: nothing changes.
     let headers = format!("Content-Type: {PROTOBUF}\r\nContent-Encoding: gzip\r\n");
-    let again = client.ask("POST /v1/metrics", &headers, gzip(&request(&[temp.clone()])));
+    let again =
+        client.ask("POST /v1/metrics", &headers, gzip(&request(std::slice::from_ref(&temp))));
     assert_eq!((again.status, again.body.as_str()), (200, ""));
 
     for time in [TIME, TIME + 10] {
