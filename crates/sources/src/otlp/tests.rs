@@ -184,7 +184,7 @@ fn histograms_and_summaries_become_several_series() {
 #[test]
 fn a_point_is_refused_by_itself_and_says_why() {
     let point = |parts: &[Vec<u8>]| {
-        within(1, &[vec![fixed(3, TIME), double(4, 1.0)].concat(), parts.concat()])
+        within(1, &[[fixed(3, TIME), double(4, 1.0)].concat(), parts.concat()])
     };
     let gauge = |points: &[Vec<u8>]| within(5, points);
     let many: Vec<Vec<u8>> =
