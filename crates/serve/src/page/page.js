@@ -141,10 +141,13 @@ class Page {
       const columns = this.plot.width();
       const step = Math.max(Math.ceil(view.span / columns), view.live ? LIVE_STEP_US_MIN : 1);
       const names = view.names.map((name) => ["series", name]);
-      const follow = [["step", seconds(step)], ...(view.live ? names : [])];
-      if (this.viewer) follow.push(["viewer", this.viewer]);
-      const begun = await server.ask("follow", follow, signal);
-      this.viewer = begun.viewer;
+      // One after the other, and to its end: the server is told which viewer this one takes the place of.
+      await this.opening;
+      if (turn !== this.turn) return;
+      const opening = this.open([["step", seconds(step)], ...(view.live ? names : [])]);
+      this.opening = opening.catch(() => {});
+      const begun = await opening;
+      if (turn !== this.turn) return;
       this.at("token").hidden = true;
       this.status(begun.status);
       if (view.live) view.end(Math.ceil(begun.now_us / step) * step);
@@ -153,6 +156,14 @@ class Page {
     } catch (error) {
       if (turn === this.turn) this.failed(error);
     }
+  }
+
+  // Follows what is recorded, in the place of who did so before.
+  async open(follow) {
+    if (this.viewer) follow.push(["viewer", this.viewer]);
+    const begun = await this.server.ask("follow", follow);
+    this.viewer = begun.viewer;
+    return begun;
   }
 
   // The window; whole columns, so that those of the live picture join.
@@ -222,7 +233,7 @@ class Page {
     if (names.includes(name)) return;
     if (names.length >= SERIES_MAX) return this.say("A picture has at most " + SERIES_MAX + " series: take one away first.");
     names.push(name);
-    this.show();
+    this.soon();
   }
 
   remove(name) {

@@ -41,7 +41,15 @@ impl Chromium {
         let from = BufReader::new(File::open(&pipes[1]).unwrap());
         let (session, said) = (String::new(), Vec::new());
         let mut chromium = Chromium { child, folder, to, from, session, messages: 0, said };
-        let target = chromium.tell("Target.createTarget", json!({ "url": "about:blank" }));
+        // The page that it begins with: one that is behind another draws nothing.
+        let is_page = |one: &&Value| one["type"] == "page";
+        let target = loop {
+            let all = chromium.tell("Target.getTargets", json!({}));
+            let found = all["targetInfos"].as_array().unwrap().iter().find(is_page).cloned();
+            if let Some(found) = found {
+                break found;
+            }
+        };
         let target = json!({ "targetId": target["targetId"], "flatten": true });
         let attached = chromium.tell("Target.attachToTarget", target);
         attached["sessionId"].as_str().unwrap().clone_into(&mut chromium.session);

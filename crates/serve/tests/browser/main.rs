@@ -112,9 +112,13 @@ fn look(page: &mut Chromium, address: &str) {
 
 /// Whether the picture has the colors of many series.
 const INK: &str = "(() => { const canvas = document.getElementById('plot'); \
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height); \
+    const copy = document.createElement('canvas'); \
+    [copy.width, copy.height] = [canvas.width, canvas.height]; \
+    const ink = copy.getContext('2d', { willReadFrequently: true }); \
+    ink.drawImage(canvas, 0, 0); \
+    const { data } = ink.getImageData(0, 0, canvas.width, canvas.height); \
     const found = new Map(); \
-    for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255) { \
+    for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 200) { \
       const color = data[at] << 16 | data[at + 1] << 8 | data[at + 2]; \
       found.set(color, (found.get(color) || 0) + 1); } \
     return [...found.values()].filter((count) => count > 20).length >= 10; })()";

@@ -96,7 +96,6 @@ fn a_slow_viewer_keeps_the_newest_columns_and_others_wait_for_nobody() {
     let slow = follow(&server, &["level"], "0.001");
     let quick = follow(&server, &["level"], "1");
     let mut push = recorder.producer().unwrap();
-    push.waits_for_room(true);
     let begin_ns = Time::now().ns() / S * S;
     for n in 0..20_000_i64 {
         push.sample(level, begin_ns + n * S / 1_000, n as f64).unwrap();

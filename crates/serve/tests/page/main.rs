@@ -87,7 +87,7 @@ fn series_are_found_by_parts_of_their_names() {
     recorder.group::<f64>(&pumps, "bar").unwrap();
     recorder.series::<i64>("counter<script>alert(1)</script>", "").unwrap();
     recorder.series::<String>("pump state", "").unwrap();
-    recorder.channel("camera", "n:u16@0, v:f32@4[2]:V").unwrap();
+    recorder.channel("camera", "n:u16@0, v:f32[2]@4(V)").unwrap();
     let server = scene.serve(&[]);
     let names = |pairs: &[(&str, &str)]| {
         let told = ask(&server, "search", pairs).json();

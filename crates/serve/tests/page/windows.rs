@@ -21,7 +21,6 @@ fn record(scene: &Scene, random: &mut Random) -> (Recorder, Vec<(&'static str, S
     let fast = recorder.series::<f64>("fast", "A").unwrap();
     let camera = recorder.channel("camera", "n:u16@0").unwrap();
     let mut push = recorder.producer().unwrap();
-    push.waits_for_room(true);
     let mut all = ["level", "turns", "on", "camera.n", "fast"].map(|name| (name, Samples::new()));
     for n in 0..3_000_i64 {
         let time_ns = START + n * S / 50 + random.below(1_000) as i64;
