@@ -3,7 +3,7 @@
 
     scripts/one-sensor.py --baro PROGRAM [--sizes 1,4] [--rounds 41] [--dir FOLDER] [--out FILE.jsonl]
 
-For each size, in GiB of log: frames of 200 kB fill 93 % of it, then come 100 samples of `temp`. Each
+For each size, in GiB of log: frames of 200 kB fill 85 % of it, then come 100 samples of `temp`. Each
 question is asked once to warm up and then in rounds, in turn with `baro --version`, which shows what
 starting a program costs here. Then all is settled and asked again. Bytes and calls are what the kernel
 counted for the process (rchar, syscr), less those of `baro --version`. One line of JSON for each row; a
@@ -51,7 +51,7 @@ def ask(program, arguments, quiet):
 def fill(program, store, gib):
     size = f"{gib}G"
     subprocess.run([program, "init", store, "--size", size], check=True, stdout=subprocess.DEVNULL)
-    frames = int(gib * (1 << 30) * 0.93) // FRAME_BYTES
+    frames = int(gib * (1 << 30) * 0.85) // FRAME_BYTES
     record = [program, "record", store, "--no-settle", "--stdin"]
     raw = ["raw", "--frame-bytes", str(FRAME_BYTES), "--channel", "frames"]
     with subprocess.Popen(record + raw, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
