@@ -183,9 +183,8 @@ fn histograms_and_summaries_become_several_series() {
 
 #[test]
 fn a_point_is_refused_by_itself_and_says_why() {
-    let point = |parts: &[Vec<u8>]| {
-        within(1, &[[fixed(3, TIME), double(4, 1.0)].concat(), parts.concat()])
-    };
+    let point =
+        |parts: &[Vec<u8>]| within(1, &[[fixed(3, TIME), double(4, 1.0)].concat(), parts.concat()]);
     let gauge = |points: &[Vec<u8>]| within(5, points);
     let many: Vec<Vec<u8>> =
         (0..300).map(|at| attribute(7, &format!("a{at}"), string(1, "x"))).collect();
