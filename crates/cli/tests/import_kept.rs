@@ -360,9 +360,9 @@ fn nothing_is_imported_where_the_folder_of_runs_is_none() {
     text(&run(&["init", &store, "--size", "8M"]), 0);
     let runs = std::path::Path::new(&store).join("runs");
     let _ = std::fs::remove_dir(&runs);
-    for found in ["a symbolic link", "a file"] {
+    for found in ["a symbolic link", "something else"] {
         match found {
-            "a file" => std::fs::write(&runs, "").unwrap(),
+            "something else" => std::fs::write(&runs, "").unwrap(),
             _ => std::os::unix::fs::symlink(&elsewhere, &runs).unwrap(),
         }
         for verb in [&["import", &store, &file][..], &["query", &store, "a"]] {

@@ -144,13 +144,12 @@ impl Service for Api {
         if let Some(file) = live::file(request) {
             return live::guarded(file);
         }
-        let is_live = request.path.starts_with("/live/");
-        if is_live
-            && !self.gate.asks()
+        if !self.gate.asks()
             && let Err(said) = live::comes_from_here(request)
         {
             return live::guarded(answer(Err(Refusal::denied(403, &said))));
         }
+        let is_live = request.path.starts_with("/live/");
         let response = match self.gate.pass(request, Access::Read) {
             Ok(pass) if pass.prefix.is_empty() => self.told(request, body),
             // It would be told of other series by what they add up to.

@@ -290,7 +290,7 @@ pub(crate) fn at(
             Err(refused(path, "a file or folder", "a symbolic link".to_owned()))
         }
         error if error.errno() == Some(libc::ENOTDIR) && flags & libc::O_DIRECTORY != 0 => {
-            let found = if is_link(below, &text) { "a symbolic link" } else { "a file" };
+            let found = if is_link(below, &text) { "a symbolic link" } else { "something else" };
             Err(refused(path, "a folder", found.to_owned()))
         }
         error => Err(error),

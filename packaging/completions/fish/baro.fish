@@ -283,6 +283,7 @@ complete -c baro -n "__fish_baro_using_subcommand serve" -l lookback -d 'How lon
 complete -c baro -n "__fish_baro_using_subcommand serve" -l timeout -d 'Longest query' -r
 complete -c baro -n "__fish_baro_using_subcommand serve" -l memory -d 'Memory of a query' -r
 complete -c baro -n "__fish_baro_using_subcommand serve" -l connections -d 'Connections at once' -r
+complete -c baro -n "__fish_baro_using_subcommand serve" -l viewers -d 'Browsers that are shown the store live at once' -r
 complete -c baro -n "__fish_baro_using_subcommand serve" -l require-token -d 'Ask for a token at addresses of this machine too'
 complete -c baro -n "__fish_baro_using_subcommand serve" -l insecure-without-tls -d 'Listen to other machines without encryption'
 complete -c baro -n "__fish_baro_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'

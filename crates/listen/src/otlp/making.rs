@@ -8,11 +8,16 @@ use baro_ingest::{Batch, Intake, Key, Met, Row, Types, Value};
 use baro_net::Pass;
 use baro_ondisk::Type;
 use baro_sources::otlp::{Fault, Number, Point, Sample};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// What is made of a request before it is pushed.
 pub(super) const MADE_BYTES: usize = 1 << 20;
 /// Between two looks at how much that is.
 const LOOK_BYTES: usize = 64 << 10;
+
+/// Samples of a request of which it is known what they were: some megabyte.
+const TAKEN_MAX: usize = 16_384;
 
 /// A sample of a point with anything new; its unit and name are text beside it.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +37,21 @@ pub(super) struct Making<'a, 's> {
     /// Series of a point that have been met.
     met: Vec<(Met, Number)>,
     text: String,
+    /// What was taken of this request: two values of one series and time would be one sample.
+    taken: HashMap<(Key, i64), u64>,
+    /// What of it is of the point that is looked at.
+    of_point: Vec<(Key, i64)>,
     /// Bytes of names and samples since it was looked how much there is.
     unseen: usize,
+}
+
+/// Of all kinds as the number that is kept.
+fn bits(number: Number) -> u64 {
+    match number {
+        Number::Float(value) => value.to_bits(),
+        Number::Integer(value) => (value as f64).to_bits(),
+        Number::Unsigned(value) => (value as f64).to_bits(),
+    }
 }
 
 fn value(number: Number) -> Value<'static> {
@@ -48,7 +66,8 @@ impl<'a, 's> Making<'a, 's> {
     pub(super) fn new(sink: &'a mut Sink<'s>, pass: &'a Pass) -> Result<Self, Overload> {
         let names = sink.names()?;
         let (new, met, text) = (Vec::new(), Vec::new(), String::new());
-        Ok(Making { sink, pass, names, batch: Batch::default(), new, met, text, unseen: 0 })
+        let (batch, taken, of_point) = (Batch::default(), HashMap::new(), Vec::new());
+        Ok(Making { sink, pass, names, batch, new, met, text, taken, of_point, unseen: 0 })
     }
 
     /// Takes a data point of the request, or what is wrong with it.
@@ -78,6 +97,16 @@ impl<'a, 's> Making<'a, 's> {
             });
             return Ok(());
         }
+        if let Some(found) = self.other_value(point.time_ns, samples()) {
+            self.sink.faults.add(number, || {
+                format!(
+                    "expected one value of each series and time, found another of {found} in this \
+                     request: points of two resources or scopes need something that tells them apart, \
+                     such as service.name"
+                )
+            });
+            return Ok(());
+        }
         if !self.as_met(number, point.time_ns, samples()) {
             for Sample { name, unit, value, .. } in samples() {
                 self.text.clear();
@@ -96,6 +125,36 @@ impl<'a, 's> Making<'a, 's> {
             }
         }
         Ok(())
+    }
+
+    /// The series of a sample that was there with another value; else all of them are taken. Of more samples
+    /// than [`TAKEN_MAX`] nobody looks.
+    fn other_value<'p>(
+        &mut self,
+        time_ns: i64,
+        samples: impl Iterator<Item = Sample<'p>>,
+    ) -> Option<String> {
+        self.of_point.clear();
+        for Sample { name, value, .. } in samples {
+            if self.taken.len() >= TAKEN_MAX {
+                return None;
+            }
+            let (place, bits) = ((key(&self.names, name), time_ns), bits(value));
+            match self.taken.entry(place) {
+                Entry::Vacant(entry) => {
+                    entry.insert(bits);
+                    self.of_point.push(place);
+                }
+                Entry::Occupied(entry) if *entry.get() == bits => {}
+                Entry::Occupied(_) => {
+                    for place in self.of_point.drain(..) {
+                        self.taken.remove(&place);
+                    }
+                    return Some(name.chars().take(100).collect());
+                }
+            }
+        }
+        None
     }
 
     /// Adds a point to the batch if all of its series have been met and take its values.

@@ -228,3 +228,40 @@ fn what_is_no_request_is_refused_in_its_own_form() {
     assert_eq!(status["code"], 14);
     assert!(scene.samples().is_empty());
 }
+
+/// Read as one series, all but one value of each time would be gone.
+#[test]
+fn what_two_resources_say_of_one_series_and_time_is_refused_but_for_the_first() {
+    let Some(mut scene) = Scene::new("otlp-one", &[]) else { return };
+    let mut client = scene.client();
+    let of = |host: &str, value: i64| {
+        json!({
+            "resource": {"attributes": [{"key": "host.name", "value": {"stringValue": host}}]},
+            "scopeMetrics": [{"metrics": [{"name": "x", "gauge": {"dataPoints": [
+                {"timeUnixNano": TIME.to_string(), "asInt": value.to_string()}]}}]}]
+        })
+    };
+    let two = |value: i64| json!({"resourceMetrics": [of("a", 1), of("b", value)]}).to_string();
+    let same = send(&mut client, JSON, two(1));
+    assert_eq!((same.status, same.body.as_str()), (200, "{}\n"));
+    let other = send(&mut client, JSON, two(2));
+    let told: Value = serde_json::from_str(&other.body).unwrap();
+    assert_eq!(told["partialSuccess"]["rejectedDataPoints"], "1", "{other:?}");
+    let said = told["partialSuccess"]["errorMessage"].as_str().unwrap();
+    assert!(
+        said.contains("expected one value of each series and time, found another of x"),
+        "{said}"
+    );
+    // Buckets that are none of the count.
+    let wrong = json!([{"name": "h", "histogram": {"aggregationTemporality": 2, "dataPoints": [{
+        "timeUnixNano": TIME.to_string(), "count": "2", "bucketCounts": ["1", "2"], "explicitBounds": [1]}]}}]);
+    let answer = send(&mut client, JSON, in_json(wrong));
+    assert!(
+        answer.body.contains("expected buckets that add up to the count 2, found 3"),
+        "{answer:?}"
+    );
+    scene.end_recorder();
+    let found = scene.samples();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found["x"][0].1, "1.0");
+}

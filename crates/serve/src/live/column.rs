@@ -36,6 +36,11 @@ impl Column {
         self.last = value;
     }
 
+    /// Whether it has an infinite value, with which it cannot be drawn.
+    pub(super) fn is_infinite(&self) -> bool {
+        self.min.is_infinite() || self.max.is_infinite()
+    }
+
     /// As JSON: `null`, the value if there is one alone, or `[min,max,first,last]`.
     pub(super) fn write(&self, to: &mut String) {
         let Column { min, max, first, last, .. } = *self;

@@ -238,6 +238,14 @@ pub(super) fn answer(
     if !chosen.fields.columns().is_empty() {
         window.read(&chosen.fields, &chosen.places[1])?;
     }
+    for (name, columns) in names.iter().zip(&window.columns) {
+        let infinite = columns.iter().filter(|column| column.is_infinite()).count();
+        if infinite > 0 && window.notes.len() < NOTES_MAX {
+            window
+                .notes
+                .insert(format!("{infinite} columns of {name} have infinite values: not drawn"));
+        }
+    }
     Ok(text(&window, &names, &chosen.units))
 }
 

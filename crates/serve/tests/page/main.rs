@@ -194,6 +194,10 @@ fn another_name_of_this_machine_and_a_missing_token_are_refused() {
     let told = of("Host: evil.example:9090\r\n");
     assert_eq!(told.status, 403);
     assert!(told.error().contains("evil.example"), "{told:?}");
+    // Nor is anything of Prometheus' API told then.
+    let labels =
+        |host: &str| send(&server, "GET", "/api/v1/labels", &format!("Host: {host}\r\n"), "");
+    assert_eq!((labels("127.0.0.1").status, labels("evil.example").status), (200, 403));
     // Whoever may send any header has no token all the same.
     assert_eq!(of("Host: evil.example\r\nAuthorization: Bearer x\r\n").status, 403);
     drop(server);

@@ -62,6 +62,13 @@ pub enum Wrong {
     Bounds,
     /// Counts of buckets are more than an integer holds.
     Overflow,
+    /// Counts of buckets are not the count of the point.
+    Count {
+        /// All buckets together.
+        buckets: u64,
+        /// What is said to be all.
+        count: u64,
+    },
 }
 
 impl fmt::Display for Fault<'_> {
@@ -114,6 +121,12 @@ impl fmt::Display for Wrong {
                 return write!(
                     f,
                     "expected one count more than bounds, found {counts} counts and {bounds} bounds"
+                );
+            }
+            Wrong::Count { buckets, count } => {
+                return write!(
+                    f,
+                    "expected buckets that add up to the count {count}, found {buckets} in them"
                 );
             }
             Wrong::ManyBuckets => "expected at most 1024 buckets or quantiles, found more",

@@ -206,6 +206,12 @@ impl<'m> Reader<'m> {
             self.set(place, bound.to_string());
             self.write(&bucket, Number::Unsigned(below), false);
         }
+        if let Some(last) = self.counted.get(bounds) {
+            let buckets = below.checked_add(*last).ok_or(Wrong::Overflow)?;
+            if buckets != count {
+                return Err(Wrong::Count { buckets, count });
+            }
+        }
         self.set(place, "+Inf".to_owned());
         self.write(&bucket, Number::Unsigned(count), false);
         Ok(())
