@@ -115,8 +115,9 @@ fn read(text: &str, now_ns: i64, zone: Zone) -> Result<i64, String> {
         TimeFault::Range => {
             format!("expected a time from 1677-09-21 to 2262-04-11, found {text:?}")
         }
-        TimeFault::Form if has_digits_of_time(of_day) => {
-            format!("expected a time of day from 00:00 to 23:59:59, found {text:?}")
+        TimeFault::Form if has_digits_of_time(of_day) => of_day_expected(&text),
+        TimeFault::Calendar if has_digits_of_time(of_day) && !is_time_of_day(of_day) => {
+            of_day_expected(&text)
         }
         TimeFault::Unit { unit } => {
             let hint = if unit == "s" { format!("; of seconds: {text}.0") } else { String::new() };
@@ -146,6 +147,10 @@ fn read(text: &str, now_ns: i64, zone: Zone) -> Result<i64, String> {
         }
         _ => format!("expected {EXPECTED}, found {text:?}"),
     })
+}
+
+fn of_day_expected(found: &str) -> String {
+    format!("expected a time of day from 00:00 to 23:59:59, found {found:?}")
 }
 
 /// How to ask for the time that a number says whatever it may mean.
