@@ -229,7 +229,8 @@ fn a_point_is_refused_by_itself_and_says_why() {
         (metric("\u{65e5}", "", gauge(&one())), "expected a name with ASCII letters"),
         (metric(&"x".repeat(2_000), "", gauge(&one())), "expected a name of at most 1024 bytes"),
         (metric("u", &"x".repeat(65), gauge(&one())), "expected a unit of at most 64 bytes"),
-        (metric("h", "", histogram(&[packed(6, &[1])])), "_bucket{"),
+        (metric("h", "", histogram(&[fixed(4, 1), packed(6, &[1])])), "_bucket{"),
+        (metric("h", "", histogram(&[packed(6, &[1])])), "add up to the count 0, found 1 in them"),
         (
             metric("h", "", histogram(&[packed(6, &[1, 2]), bits(&[])])),
             "found 2 counts and 0 bounds",
