@@ -57,7 +57,7 @@ fn json_lines_are_recorded_and_a_bad_one_costs_only_itself() {
     for said in [
         "line 3: series temp: expected f64, found \\\"hot\\\"",
         "line 4: series count: expected i64",
-        "line 6: column 2",
+        "line 6: column 1",
     ] {
         assert!(complaints.contains(said), "{complaints}");
     }
