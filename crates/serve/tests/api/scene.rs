@@ -81,7 +81,7 @@ impl Drop for Server {
 /// A body from this port of this machine; `None` if nobody answers.
 pub(crate) fn get(port: u16, target: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
-    write!(stream, "GET {target} HTTP/1.0\r\nHost: a\r\n\r\n").ok()?;
+    write!(stream, "GET {target} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
     answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned())
@@ -109,7 +109,7 @@ impl Server {
         let length = body.len();
         write!(
             stream,
-            "{method} {target} HTTP/1.1\r\nHost: a\r\n{form}\r\n{headers}Connection: close\r\nContent-Length: \
+            "{method} {target} HTTP/1.1\r\nHost: localhost\r\n{form}\r\n{headers}Connection: close\r\nContent-Length: \
              {length}\r\n\r\n{body}"
         )
         .unwrap();
