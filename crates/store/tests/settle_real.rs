@@ -212,9 +212,16 @@ fn a_full_file_system_stops_settling_and_recording_goes_on() {
     let mut file = std::fs::File::create(&filler).unwrap();
     while std::io::Write::write_all(&mut file, &[1; 4096]).is_ok() {}
     drop(file);
+    let mut refused = 0;
     for _ in 0..3 {
-        let error = settler.step(Extent::All).unwrap_err();
-        assert!(error.to_string().contains("No space"), "{error}");
+        // The first may find nothing that is certain yet, and a dictionary may be missing.
+        match settler.step(Extent::All) {
+            Ok(done) => assert_eq!(done.runs, 0),
+            Err(error) => {
+                assert!(error.to_string().contains("No space"), "{error}");
+                refused += 1;
+            }
+        }
         assert_eq!(look(&path), number);
         for _ in 0..20 {
             sequence = push(&mut producer, &mut random, number);
@@ -222,6 +229,7 @@ fn a_full_file_system_stops_settling_and_recording_goes_on() {
         }
         assert!(recorder.wait_durable(&producer, sequence, 60_000_000_000));
     }
+    assert!(refused > 0);
     std::fs::remove_file(&filler).unwrap();
     while settler.step(Extent::All).unwrap().more {}
     assert!(settler.into_store().info().unwrap().runs > 0);
