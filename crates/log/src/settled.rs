@@ -70,11 +70,6 @@ pub(super) fn last_settled_epoch<S: Storage>(storage: &S, store: StoreId) -> u64
 /// # Errors
 /// Another process keeps the manifest locked, or the operating system refuses.
 pub fn mend_settled(disk: &Disk, recovery: &mut Recovery) -> Result<Option<String>> {
-    // A link or a file where runs should be: nothing could be settled, and no reader would open the store.
-    match disk.open(MANIFEST, Access::Read) {
-        Err(error) if error.errno().is_none() && !error.is_missing() => return Err(error.into()),
-        _ => {}
-    }
     let newest = recovery.segments.started.last().map_or(0, |(header, _)| header.epoch);
     if let Some(found) = read_manifest(disk, recovery.identity.store)
         && disk.sync_folder(RUNS).is_ok()

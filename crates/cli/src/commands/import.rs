@@ -202,6 +202,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let said = format!("--{option}: expected a file of {wanted}, found none");
         return Err(Mistake::new(said).into());
     }
+    // What no reader could open, since a link or a file is where a folder should be, is not written into. A
+    // recorder, which cannot wait, goes on and says so.
+    if let Err(baro_store::Error::System(error)) = baro_store::Store::open(&arguments.store)
+        && error.errno().is_none()
+        && !error.is_missing()
+    {
+        return Err(error.into());
+    }
     termination::watch()?;
     let waiting = Waiting::default();
     let recorder = if arguments.dry_run { None } else { turn::take(&arguments.store)? };
