@@ -1,5 +1,6 @@
 //! Rows as a table for people, aligned in pieces: columns are as wide as the rows of a piece ask
-//! for and never narrower than in the piece before, so that memory is that of a piece.
+//! for and never narrower than in the piece before, so that memory is that of a piece. One long text
+//! makes no column wider than [`WIDEST`]: it is printed whole, and only its own row goes out of line.
 
 use super::text::{one_line, shown_value};
 use crate::time;
@@ -11,6 +12,8 @@ use std::io::Write;
 
 /// Rows that are aligned together.
 const PIECE_ROWS: usize = 1000;
+/// Characters that a column is aligned to at most; the formatter of Rust takes no width above 65,535.
+const WIDEST: usize = 256;
 const HEAD: [&str; 4] = ["time", "series", "value", "unit"];
 
 /// See the module.
@@ -34,7 +37,7 @@ impl<W: Write> Table<W> {
         }
         for row in &self.rows {
             for (width, cell) in self.widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
+                *width = (*width).max(cell.chars().count().min(WIDEST));
             }
         }
         let [time, series, value] = self.widths;
@@ -82,5 +85,18 @@ mod tests {
         let expected = "time   series       value  unit\n12:00  temperature    1.5  °C\n\
                         12:00  é              -10\n12:00  x                7  m\n";
         assert_eq!(String::from_utf8(table.out.exact().clone()).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_long_text_is_whole_and_pads_no_other_row() {
+        let mut table = Table::new(Vec::new());
+        let long = "x".repeat(65_536);
+        table.rows =
+            [&long, "1.5"].map(|value| ["12:00", "n", value, "m"].map(str::to_owned)).into();
+        table.print().unwrap();
+        let text = String::from_utf8(table.out.exact().clone()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1], format!("12:00  n       {long}  m"));
+        assert_eq!(lines[2], format!("12:00  n       {}1.5  m", " ".repeat(253)));
     }
 }
