@@ -419,13 +419,12 @@ fn time_of(field: &Field<'_>, times: &Times, values: &Values) -> Result<Option<i
     if field.text.is_empty() {
         return Ok(None);
     }
-    let read = match field.text.split_once(',') {
-        Some((whole, part)) if values.decimal_comma && !whole.contains('.') => {
-            times.read(&format!("{whole}.{part}")).map(Some)
-        }
-        _ => times.read(&field.text).map(Some),
+    let comma = if values.decimal_comma { field.text.split_once(',') } else { None };
+    let read = match comma {
+        Some((whole, part)) if !whole.contains('.') => times.read(&format!("{whole}.{part}")),
+        _ => times.read(&field.text),
     };
-    read.map_err(|fault| {
+    read.map(Some).map_err(|fault| {
         let problem = CsvProblem::Time { found: quote(&field.text), fault };
         Fault { offset: field.offset, problem }
     })

@@ -77,6 +77,10 @@ impl Times {
     /// It is no time, none that exists, or may be meant otherwise.
     pub fn read(&self, text: &str) -> Result<i64, TimeFault> {
         let bytes = text.as_bytes();
+        // What nearly all are.
+        if let Some(count) = plain_count(bytes) {
+            return self.count(count);
+        }
         if let Some(day) = Day::of(bytes) {
             return date(&day?, bytes, self.zone);
         }
@@ -145,6 +149,22 @@ impl Times {
             None => Ok(count),
         }
     }
+}
+
+/// Digits alone that fit; as many as no 64 bits overflow.
+fn plain_count(text: &[u8]) -> Option<i64> {
+    if text.is_empty() || text.len() > 19 {
+        return None;
+    }
+    let mut count = 0_u64;
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        count = count * 10 + u64::from(digit);
+    }
+    i64::try_from(count).ok()
 }
 
 /// Whether an integer is a date as digits, `20260102`, `202601020304` or `20260102030405`: as nanoseconds it

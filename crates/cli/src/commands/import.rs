@@ -313,6 +313,12 @@ fn one(
     }
 }
 
+/// Line breaks of a piece. Counts of a byte each are added many at once.
+fn newlines(bytes: &[u8]) -> u64 {
+    let few = |piece: &[u8]| piece.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
+    bytes.chunks(u8::MAX.into()).map(|piece| u64::from(few(piece))).sum()
+}
+
 /// Hands each piece of a file to `each`, then `None` behind the last; but not that where it was stopped
 /// before, since the last line may have come in part. `each` says from which line on it holds back.
 fn pieces(
@@ -323,7 +329,7 @@ fn pieces(
     let Given { path, opened: begun, .. } = given;
     let mut ended = true;
     let mut take = |bytes: &[u8], reading: &mut Reading<'_>| -> Result<()> {
-        reading.lines(bytes.iter().filter(|byte| **byte == b'\n').count() as u64);
+        reading.lines(newlines(bytes));
         ended = bytes.last() == Some(&b'\n');
         let held = each(Some(bytes), reading)?;
         reading.holds_back(held);
