@@ -71,6 +71,18 @@ fn csv_of_others_is_understood() {
             format!("{HEADER}1,\"a{{host=\"\"7\"\"}}\",2\n"),
         ),
         (&[], "1,note,\"two\nlines\"\n", format!("{TYPED}1,note,\"two\nlines\",text\n")),
+        // As our own form comes back from a program that puts all texts in quotes, or all there is.
+        (
+            &[],
+            "\"time\",\"series\",\"value\",\"value_type\"\n1,\"a\",7,\"i64\"\n\"1\",\"t\",\"5\",\"text\"\n",
+            format!("{TYPED}1,a,7,i64\n1,t,\"5\",text\n"),
+        ),
+        (
+            &[],
+            "1,\"{\"\"oven{zone=1}\"\"}\",2\n2,\"{\"\"oven{zone=1}\"\"}\",3\n",
+            format!("{HEADER}1,oven{{zone=1}},2\n2,oven{{zone=1}},3\n"),
+        ),
+        (&["--zone", "UTC"], "time,a\n01-Jan-2026 00:00:00,2\n", format!("{HEADER}{day},a,2\n")),
     ] {
         let (complaints, found) = import(&folder, "csv", more, text, 0);
         assert_eq!(found, rows, "{text}: {complaints}");
@@ -93,7 +105,9 @@ fn what_is_not_understood_is_refused_with_a_sentence_and_nothing_is_taken() {
         (3, "1700000000000,a,1\n", "--precision ms if it is in ms"),
         (3, "9000000000000000000,a,1\n", "before 2100"),
         (3, "2026-01-01 00:00:00,a,1\n", "--zone says"),
-        (3, "\"1\",\"a\",\"n/a\"\n", "expected f64, found \"n/a\""),
+        (3, "\"1\",\"a\",\"n/a\"\n", "expected f64, found \"n/a\" (all of the line is in quotes"),
+        (3, "1,oven{zone=1},1\n", "A name without labels is written {\"oven{zone=1}\"}"),
+        (1, "1,a,1,\"f65\"\n", "found \"\\\"f65\\\"\""),
         (3, "time,a:i64\n1,1.5\n", "line 2, column 3: column \"a\": expected a number"),
     ] {
         let (complaints, rows) = import(&folder, "csv", &[], text, code);
@@ -272,6 +286,17 @@ fn refusals_are_told_ten_times_and_counted() {
 }
 
 #[test]
+fn a_type_that_nobody_meant_is_told_with_what_says_another() {
+    let folder = Folder::new("text-meant");
+    let (complaints, rows) = import(&folder, "csv", &[], "time,a\n1,NaN\n2,true\n", 3);
+    assert!(complaints.contains("found true (a series has the type"), "{complaints}");
+    assert_eq!(rows, format!("{HEADER}1,a,NaN\n"));
+    let columns = ["--columns", "a=bool"];
+    let (_, rows) = import(&folder, "csv", &columns, "time,a\n1,NaN\n2,true\n", 3);
+    assert_eq!(rows, format!("{HEADER}2,a,true\n"));
+}
+
+#[test]
 fn what_gzip_has_packed_is_read_and_a_torn_one_is_told() {
     let folder = Folder::new("text-gz");
     let store = store(&folder, "s");
@@ -286,7 +311,20 @@ fn what_gzip_has_packed_is_read_and_a_torn_one_is_told() {
     assert_eq!(read(&store, "query", "csv"), format!("{HEADER}1,a,1\n2,a,2\n").into_bytes());
     let output = run(&["import", &store, &torn], b"");
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("torn.csv.gz: read"), "{}", said(&output));
+    let cut = "torn.csv.gz: read: expected the rest of what gzip has packed";
+    assert!(said(&output).contains(cut), "{}", said(&output));
+    // Zeros behind it are what tapes fill up with; anything else is told, be it a member behind zeros.
+    for (behind, code, sentence) in [
+        (vec![0; 70_000], 0, ""),
+        (b"\n3,a,3\n".to_vec(), 1, "behind 2 of them, found a byte 0x0a: what follows is not read"),
+        ([vec![0; 70_000], one].concat(), 1, "found a byte 0x1f"),
+    ] {
+        std::fs::write(&file, [whole.clone(), behind].concat()).unwrap();
+        let output = run(&["import", &store, &file], b"");
+        assert_eq!(output.status.code(), Some(code), "{}", said(&output));
+        assert!(said(&output).contains(sentence), "{}", said(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("2 samples"), "{output:?}");
+    }
     let output = run(&["import", &store, &folder.path("a.parquet.gz")], b"");
     assert!(said(&output).contains("unpack it before"), "{}", said(&output));
 }

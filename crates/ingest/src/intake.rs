@@ -225,8 +225,11 @@ impl<'a> Intake<'a> {
             self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
             return Ok(());
         }
+        if let Some((series, kind)) = self.names.lately(row) {
+            return self.fit(row, series, kind, tell).map(drop);
+        }
         let key = self.names.key(row);
-        match self.names.known(key) {
+        match self.names.known(row, key) {
             Some(Met { id, kind }) => self.fit(row, Series::Declared(id), kind, tell).map(drop),
             None => self.take_first(row, key, tell),
         }
@@ -241,7 +244,7 @@ impl<'a> Intake<'a> {
             }
             return Ok(());
         }
-        if let Some((place, kind)) = self.names.get_new(row.series) {
+        if let Some((place, kind)) = self.names.get_new(row) {
             return self.fit(row, Series::New(place), kind, tell).map(drop);
         }
         let kind = row.types.declares(row.value);

@@ -14,8 +14,9 @@
 
 use crate::error::Result;
 use crate::known::{Known, Met, Placed, SharedKnown, SpreadMap};
+use crate::lately::Lately;
 use crate::manner::Row;
-use baro_ondisk::{Declaration, NameParser, Type};
+use baro_ondisk::{Declaration, NameParser, Type, has_bare_labels};
 use baro_sources::{Joint, Key, KeyMaker};
 use baro_sys::identity;
 use std::collections::HashMap;
@@ -39,6 +40,8 @@ pub(crate) enum Series {
 #[derive(Debug)]
 struct New {
     name: String,
+    /// As it was written, where it would be taken for labels without quotes else.
+    written: Option<String>,
     kind: Type,
     joint: Packed,
     /// How it was written first.
@@ -96,6 +99,7 @@ enum Place {
 pub(crate) struct Names {
     maker: KeyMaker,
     known: Place,
+    lately: Lately,
     /// All that are declared and have been met, by id.
     joints: SpreadMap<u32, Packed>,
     parser: NameParser,
@@ -120,6 +124,7 @@ impl Names {
         Ok(Names {
             maker: KeyMaker::new([random()?, random()?]),
             known: Place::Own(Known::default()),
+            lately: Lately::default(),
             joints: SpreadMap::default(),
             parser: NameParser::default(),
             new: Vec::new(),
@@ -156,11 +161,28 @@ impl Names {
         })
     }
 
-    /// The series that has been met with this key.
-    pub(crate) fn known(&self, key: Key) -> Option<Met> {
-        match &self.known {
+    /// The series of a row that came lately: it needs no key.
+    pub(crate) fn lately(&mut self, row: &Row<'_>) -> Option<(Series, Type)> {
+        match row.written {
+            Some(_) => None,
+            None => self.lately.get(row.series, row.joint),
+        }
+    }
+
+    /// The series of a row that has been met with this key.
+    pub(crate) fn known(&mut self, row: &Row<'_>, key: Key) -> Option<Met> {
+        let met = match &self.known {
             Place::Own(known) => known.get(key),
             Place::Shared(known) => known.read().get(key),
+        }?;
+        self.came(row, Series::Declared(met.id), met.kind);
+        Some(met)
+    }
+
+    /// The series of a row, for the next one of that name.
+    fn came(&mut self, row: &Row<'_>, series: Series, kind: Type) {
+        if row.written.is_none() {
+            self.lately.put(row.series, row.joint, series, kind);
         }
     }
 
@@ -176,22 +198,26 @@ impl Names {
         self.line.push((key, met));
     }
 
-    /// One of those that are to be declared.
-    pub(crate) fn get_new(&mut self, name: &str) -> Option<(u32, Type)> {
+    /// One of those that are to be declared, of a row.
+    pub(crate) fn get_new(&mut self, row: &Row<'_>) -> Option<(u32, Type)> {
         if self.new.is_empty() {
             return None;
         }
-        let key = self.maker.key(self.parser.canonical(name).as_bytes());
+        let key = self.maker.key(self.parser.canonical(row.series).as_bytes());
         let place = *self.new_places.get(&Placed(key))?;
-        Some((place, self.new.get(place as usize)?.kind))
+        let kind = self.new.get(place as usize)?.kind;
+        self.came(row, Series::New(place), kind);
+        Some((place, kind))
     }
 
     /// Adds one that is to be declared.
     pub(crate) fn add_new(&mut self, name: &str, kind: Type, key: Key) -> u32 {
-        let name = self.parser.canonical(name).to_owned();
+        let canonical = self.parser.canonical(name).to_owned();
+        let written = has_bare_labels(&canonical).then(|| name.to_owned());
+        let name = canonical;
         let place = self.new.len() as u32;
         self.new_places.insert(Placed(self.maker.key(name.as_bytes())), place);
-        self.new.push(New { name, kind, joint: Packed::default(), key });
+        self.new.push(New { name, written, kind, joint: Packed::default(), key });
         place
     }
 
@@ -288,6 +314,7 @@ impl Names {
     /// Forgets those that are to be declared but for the first `keep`. Returns how many these were.
     pub(crate) fn forget_new(&mut self, keep: usize) -> usize {
         let forgotten = self.new.split_off(keep.min(self.new.len()));
+        self.lately.forget();
         for one in &forgotten {
             self.new_places.remove(&Placed(self.maker.key(one.name.as_bytes())));
         }
@@ -317,7 +344,8 @@ impl Names {
                 Some(baro_ondisk::Joint { first_bytes, repeated })
             });
             let unit = self.units.get(&one.name).map_or("", |unit| unit);
-            Declaration { id: 1, kind: one.kind, name: &one.name, unit, joint, layout: None }
+            let name = one.written.as_ref().unwrap_or(&one.name);
+            Declaration { id: 1, kind: one.kind, name, unit, joint, layout: None }
         });
         wanted.collect()
     }
@@ -331,6 +359,7 @@ impl Names {
     ) -> Vec<(String, std::result::Result<u32, String>)> {
         self.end_line(true);
         let new = std::mem::take(&mut self.new);
+        self.lately.forget();
         self.new_places = SpreadMap::default();
         let mut all = Vec::with_capacity(new.len());
         let mut by_place: Vec<_> = order.iter().zip(found).collect();

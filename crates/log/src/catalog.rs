@@ -364,11 +364,13 @@ impl Catalog {
         if let Some(number) = self.table.find(wanted.name) {
             return self.check_known(number, &wanted);
         }
+        // As it was written: in quotes all of it is a name without labels.
+        let bare = has_bare_labels(wanted.name);
         let wanted = Wanted { name: parser.canonical(wanted.name), ..wanted };
         let next_id = self.table.highest_id().checked_add(1);
         let id = next_id.ok_or(Error::CatalogFull { bytes: self.scan.header().segment_bytes })?;
         self.check_fields(&wanted)?;
-        if has_bare_labels(wanted.name) {
+        if bare {
             return Err(Error::Setting {
                 name: "name of a series",
                 expected: "values of labels in quotes, as in oven{zone=\"1\"}, or all of a name \

@@ -45,6 +45,7 @@ use fields::{Fault, Field, Quotes, Values, field, quotes, split};
 use guards::Guards;
 use header::Header;
 pub(crate) use header::{VALUE_TYPE, is_name, is_value_name, time_unit_ns};
+use std::borrow::Cow;
 
 pub use error::{CsvError, CsvProblem};
 
@@ -430,6 +431,12 @@ fn time_of(field: &Field<'_>, times: &Times, values: &Values) -> Result<Option<i
     })
 }
 
+/// The fourth field of a row, if it is the last: the type of the value, in quotes or not.
+fn said_type(text: &str, start: usize) -> Option<Cow<'_, str>> {
+    let said = field::<','>(text, start).ok()?;
+    said.next.is_none().then_some(said.text)
+}
+
 /// `None` for the header; `header`: there was one.
 fn parse_row<'a>(
     line: u64,
@@ -443,16 +450,19 @@ fn parse_row<'a>(
     let series = field::<','>(text, time.next.ok_or_else(|| missing("series"))?)?;
     let value = field::<','>(text, series.next.ok_or_else(|| missing("value"))?)?;
     let names = (&*time.text, &*series.text, &*value.text) == ("time", "series", "value");
-    let kind = match value.next.map(|next| (next, text[next..].trim_matches([' ', '\t']))) {
+    let kind = match value.next {
         None => None,
-        Some((_, header::VALUE_TYPE)) if names => None,
-        Some((extra, rest)) => match Kind::of_name(rest) {
-            Some(kind) => Some(kind),
-            None => {
-                let found = quote(&text[extra..]);
-                return Err(Fault { offset: extra, problem: CsvProblem::FieldExtra { found } });
+        Some(extra) => {
+            let said = said_type(text, extra).unwrap_or_default();
+            match Kind::of_name(&said) {
+                None if names && said == header::VALUE_TYPE => None,
+                None => {
+                    let found = quote(&text[extra..]);
+                    return Err(Fault { offset: extra, problem: CsvProblem::FieldExtra { found } });
+                }
+                kind => kind,
             }
-        },
+        }
     };
     if names {
         return Ok(None);

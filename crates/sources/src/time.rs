@@ -13,6 +13,8 @@
 //! Invariant: a time is exact or refused: so is one with digits below the nanosecond, and one of a leap
 //! second, since Unix time has no number for it. Held by the tests below.
 
+mod foreign;
+
 use crate::zone::Zone;
 use std::fmt;
 
@@ -91,11 +93,12 @@ impl Times {
             }
             return self.count(text.parse().map_err(|_| TimeFault::Range)?);
         };
-        if let Some(plain) = without_exponent(text) {
+        if let Some(plain) = foreign::without_exponent(text) {
             return self.read(&plain);
         }
         if digits[dot] != b'.' {
-            return Err(TimeFault::Form);
+            let by_number = foreign::month_by_number(text).ok_or(TimeFault::Form)?;
+            return self.read(&by_number);
         }
         let (whole, fraction) = (&digits[..dot], &digits[dot + 1..]);
         if whole.is_empty() {
@@ -157,7 +160,11 @@ fn plain_count(text: &[u8]) -> Option<i64> {
         return None;
     }
     let mut count = 0_u64;
-    for byte in text {
+    let (eights, rest) = text.as_chunks::<8>();
+    for eight in eights {
+        count = count * 100_000_000 + eight_digits(u64::from_le_bytes(*eight))?;
+    }
+    for byte in rest {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             return None;
@@ -165,6 +172,20 @@ fn plain_count(text: &[u8]) -> Option<i64> {
         count = count * 10 + u64::from(digit);
     }
     i64::try_from(count).ok()
+}
+
+/// Eight digits, the first in the lowest byte: pairs are put together, then pairs of these, then all.
+fn eight_digits(text: u64) -> Option<u64> {
+    const ZEROS: u64 = u64::from_ne_bytes(*b"00000000");
+    let digits = text.wrapping_sub(ZEROS);
+    // A byte below "0" has borrowed, or has its highest bit; one above "9" has a bit more with 0x76.
+    let beyond = digits | digits.wrapping_add(0x7676_7676_7676_7676);
+    if (beyond | text) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff)
 }
 
 /// Whether an integer is a date as digits, `20260102`, `202601020304` or `20260102030405`: as nanoseconds it
@@ -372,25 +393,6 @@ fn is_day_or_month(text: &[u8]) -> bool {
     is_short()
         && is_short()
         && parts.next().is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
-}
-
-/// A number with an exponent as one with a point, digit by digit: `1.7e+09` as Go and R print it. `None` if it
-/// has none, or one that no time needs.
-fn without_exponent(text: &str) -> Option<String> {
-    let (number, exponent) = text.split_once(['e', 'E'])?;
-    let exponent: i32 = exponent.parse().ok().filter(|exponent| (-30..=30).contains(exponent))?;
-    let (sign, number) = number.strip_prefix('-').map_or(("", number), |number| ("-", number));
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    if !are_digits(whole) || !are_digits(fraction) || text.len() > 60 {
-        return None;
-    }
-    let digits = format!("{}{whole}{fraction}{}", "0".repeat(30), "0".repeat(30));
-    let point = usize::try_from(30 + whole.len() as i32 + exponent).ok()?;
-    let (whole, fraction) = digits.split_at_checked(point)?;
-    let whole = whole.trim_start_matches('0');
-    let whole = if whole.is_empty() { "0" } else { whole };
-    Some(format!("{sign}{whole}.{fraction}"))
 }
 
 /// Digits of a number of 64 bits with a point: as many as it takes to tell it from its neighbours.

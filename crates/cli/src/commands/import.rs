@@ -8,6 +8,7 @@
 //! named. Held by `a_full_log_ends_an_import_with_what_is_kept_and_what_is_not`.
 
 mod beside;
+mod packed;
 mod reading;
 mod report;
 mod turn;
@@ -25,10 +26,10 @@ use baro_sources::prometheus::{self, PrometheusParser};
 use baro_sources::{Refused, Sample};
 use baro_sys::{files, termination};
 use clap::{Args, ValueEnum};
-use flate2::bufread::MultiGzDecoder;
+use packed::Members;
 use reading::Reading;
 use report::Report;
-use std::io::{BufReader, Cursor, ErrorKind, Read};
+use std::io::{Cursor, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -181,8 +182,7 @@ fn by_begin(file: &Path, packed: bool, begun: &mut Option<Box<dyn Read>>) -> Res
 
 fn opened(file: &Path, packed: bool) -> Result<Box<dyn Read>> {
     Ok(if packed {
-        // Several packed one after another are one, as gzip has it. Memory is that of its window.
-        Box::new(MultiGzDecoder::new(BufReader::new(files::open(file)?)))
+        Box::new(Members::new(files::open(file)?))
     } else {
         Box::new(files::open(file)?)
     })

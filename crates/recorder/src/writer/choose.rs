@@ -225,6 +225,11 @@ impl Choice {
         }
     }
 
+    /// Whether two segments are in use, and no third one is there.
+    pub(crate) fn is_last_of_two(&self) -> bool {
+        self.started.len() == 2 && self.blank.is_empty()
+    }
+
     /// Segments with samples that are in no run, and the first epoch of them; 0 and `None` if that
     /// does not count here.
     pub(crate) fn unsettled(&self) -> (usize, Option<u64>) {

@@ -9,12 +9,15 @@ use crate::ledger::Promise;
 use crate::reading::{Contents, check};
 use crate::world::{Cuts, Plan, SEGMENT_BYTES, SMALL, World};
 use crate::{of_all, seeds};
-use baro_log::{MANIFEST, Pins, RUNS, Recovery};
-use baro_ondisk::{Manifest, Pin, PinState, Settled, StoreId, WhenFull};
+use baro_log::{MANIFEST, Pins, RUNS, Recovery, segment_name};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{
+    BlockHeader, Manifest, Pin, PinState, SegmentHeader, Settled, StoreId, WhenFull,
+};
 use baro_recorder::simulate::{Engine, Event, Keeper, Log, Moment, PinStart, Tell, View};
 use baro_recorder::{Error, PinRequest, Retention, Status, Trouble, Waits};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeMap;
 
 const STORE: StoreId = StoreId([7; 16]);
@@ -447,6 +450,30 @@ fn what_is_not_settled_is_not_recycled() {
     let status = world.engine.as_ref().unwrap().status().clone();
     assert_eq!((status.trouble, status.segments_started), (held, 7));
     world.close().unwrap();
+}
+
+/// Settling takes only what a later block proves durable, and a third segment waits for it.
+#[test]
+fn of_two_segments_the_second_proves_the_first() {
+    for seed in 0..20 {
+        let plan =
+            Plan { segments: 2, init_segments: 0, pins: 1_000_000, keep_ns: 0, ..pinned(seed) };
+        let plan = Plan { buffers: 9, slowest_ns: 50_000_000, burst: 20, ..plan };
+        let mut world = World::new(seed, Plan { keep_unsettled: true, cuts: Cuts::Never, ..plan });
+        world.open().unwrap();
+        world.run(600, true).unwrap();
+        let held = Trouble::Held { pinned: 0, young: 0, unsettled: 2 };
+        assert_eq!(world.engine.as_ref().unwrap().status().trouble, held, "{seed}");
+        let file = world.disk.open(&segment_name(1), Access::Read).unwrap();
+        let mut bytes = vec![0; UNIT_BYTES];
+        file.read_at(0, &mut bytes).unwrap();
+        let (segment, _) = SegmentHeader::decode(&bytes).unwrap();
+        file.read_at(UNIT_BYTES as u64, &mut bytes).unwrap();
+        let block = BlockHeader::decode(&bytes).unwrap();
+        assert_eq!((segment.epoch, block.sequence), (2, segment.first_block), "{seed}");
+        assert!(block.durable >= segment.first_block, "{seed}: {block:?}");
+        world.close().unwrap();
+    }
 }
 
 /// A log of four segments that are all full of what is in no run.

@@ -137,6 +137,27 @@ fn dates_are_read_as_people_write_them() {
         assert_eq!(times.read(text), Ok(1_795_295_580 * SECOND), "{text}");
     }
     assert_eq!(times.read("21.11.2026"), times.read("2026-11-21"));
+    for text in ["21-Nov-2026 21:13:24Z", "21 NOV 2026T21:13:24 UTC", "21-nov-2026 22:13:24+01:00"]
+    {
+        assert_eq!(parse(text), time_ns, "{text}");
+    }
+    assert_eq!(times.read("1-Feb-2026"), times.read("2026-02-01"));
+    for text in ["21-Nov-2026", "2-Jan-2026 03:04"] {
+        assert_eq!(parse(text), Err(TimeFault::Zone), "{text}");
+    }
+    assert_eq!(parse("31-Feb-2026Z"), Err(TimeFault::Form));
+    assert_eq!(parse("31-Feb-2026 00:00Z"), Err(TimeFault::Calendar));
+    for text in [
+        "21-Noe-2026Z",
+        "21-ovd-2026Z",
+        "21-Nov-26",
+        "021-Nov-2026",
+        "21-Nov2026",
+        "-Nov-2026",
+        "1-\u{e9}\u{e9}-2026",
+    ] {
+        assert_eq!(parse(text), Err(TimeFault::Form), "{text}");
+    }
     assert_eq!(parse("21.11.2026"), Err(TimeFault::Zone));
     assert_eq!(parse("11.21.2026 21:13Z"), Err(TimeFault::Calendar));
     for text in [
@@ -270,4 +291,27 @@ fn a_leap_second_is_refused_with_the_reason() {
     }
     let said = TimeFault::LeapSecond.to_string();
     assert!(said.contains("has no number of its own in Unix time"), "{said}");
+}
+
+#[test]
+fn digits_together_are_what_they_are_one_by_one() {
+    let mut random = 88_172_645_463_325_252_u64;
+    for _ in 0..20_000 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let text = &format!("{random:020}")[1..];
+        let text = &text[..=(random % 19) as usize];
+        assert_eq!(super::plain_count(text.as_bytes()), text.parse().ok(), "{text}");
+    }
+    // Any other byte anywhere.
+    for at in 0..19 {
+        for byte in (0..=255_u8).filter(|byte| !byte.is_ascii_digit()) {
+            let mut text = *b"9090909090909090909";
+            text[at] = byte;
+            assert_eq!(super::plain_count(&text), None, "{text:?}");
+        }
+    }
+    assert_eq!(super::plain_count(b"9223372036854775807"), Some(i64::MAX));
+    assert_eq!(super::plain_count(b"9223372036854775808"), None);
 }

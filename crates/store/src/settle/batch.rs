@@ -82,6 +82,9 @@ pub(super) fn take<S: Storage>(
             let header = &segment.segment.header;
             let sequence = live.block.header.sequence;
             if recording && Some(header.session) == newest && sequence >= proven {
+                // All before this segment was taken. Where no block of it is certain yet, that is said: its
+                // session may wait for the room of what an earlier one has left.
+                batch.settled = batch.settled.max(Settled { epoch: header.epoch, end: 0 });
                 ended = true;
                 return Ok(ControlFlow::Break(()));
             }
@@ -202,6 +205,34 @@ mod tests {
             let runs = &settler.store().runs.manifest.runs;
             assert_eq!(runs.iter().map(|run| run.samples).sum::<u64>(), 2, "{indexed}");
         }
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+
+    /// A session has only blocks that nothing proves durable yet: what an older one left is settled whole
+    /// all the same. The recorder may wait for its room, and then nothing proves more.
+    #[test]
+    fn an_older_session_is_settled_whole_beside_one_that_proves_nothing() {
+        let path = std::env::temp_dir().join(format!("baro-settle-older-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        let disk = Disk::create(&path).unwrap();
+        let (segment_bytes, when_full) = (1 << 20, WhenFull::Recycle);
+        let geometry = Geometry { segment_bytes, segments: 2, catalog_bytes: 1 << 20, when_full };
+        init(&disk, &path, StoreId([7; 16]), 1, &geometry, |_| {}).unwrap();
+        let open = || {
+            let options = Options { rings: Rings::Private, ..Options::default() };
+            let recorder = Recorder::open(&path, options).unwrap();
+            let id = recorder.declare(&[("s", Type::I64, "")]).unwrap()[0];
+            let mut producer = recorder.producer().unwrap();
+            producer.push_words(&[1], &[id], &[1]).unwrap();
+            recorder.flush(u64::MAX).unwrap();
+            (recorder, producer)
+        };
+        assert_eq!(open().0.close().left, 0);
+        let recorder = open().0;
+        let mut settler = Settler::open(&path, SettleOptions::default()).unwrap();
+        while settler.step(Extent::All).unwrap().more {}
+        assert_eq!(settler.store().settled(), Settled { epoch: 2, end: 0 });
+        assert_eq!(recorder.close().left, 0);
         std::fs::remove_dir_all(&path).unwrap();
     }
 }

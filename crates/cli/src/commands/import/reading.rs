@@ -2,7 +2,8 @@
 //! stderr, each refusal with its file and line. Held by `tests/import.rs`.
 
 use super::report::Untimed;
-use baro_ingest::{Ended, Intake, Place, Row};
+use baro_ingest::{Ended, Intake, Misfit, Place, Reason, Refusal, Row, Types, Value};
+use baro_ondisk::Type;
 use baro_sys::{clock, termination};
 use std::fmt::Display;
 use std::path::Path;
@@ -49,6 +50,26 @@ fn tell(file: &str, told: &mut u64, refusal: &dyn Display) {
         say!("{file}: {refusal}");
     } else if *told == TOLD_MAX + 1 {
         say!("{file}: more is refused; it is counted and not told");
+    }
+}
+
+/// What helps where a series that is new has a type that nobody meant.
+fn advice(refusal: &Refusal<'_>, types: Types) -> Option<&'static str> {
+    match (&refusal.reason, types) {
+        (Reason::Misfit(Misfit { kind: Type::F64, value: Value::Boolean(_) }), Types::Numbers) => {
+            Some(
+                "a series has the type of its first value, and NaN is one of f64; a new one has the type that \
+             its column says: --columns NAME=bool, or value_type in each row",
+            )
+        }
+        (
+            Reason::Misfit(Misfit { kind: Type::F64, value: Value::Quoted(_) }),
+            Types::NumbersInQuotes,
+        ) => Some(
+            "all of the line is in quotes: a new series is one of texts where its column says so, with \
+             --columns NAME=text, or value_type in each row",
+        ),
+        _ => None,
     }
 }
 
@@ -175,7 +196,10 @@ impl<'a> Reading<'a> {
             return;
         }
         let Reading { intake, file, told, .. } = self;
-        self.failed = intake.take(row, &mut |refusal| tell(file, told, refusal));
+        self.failed = intake.take(row, &mut |refusal| match advice(refusal, row.types) {
+            Some(advice) => tell(file, told, &format_args!("{refusal} ({advice})")),
+            None => tell(file, told, refusal),
+        });
     }
 
     /// Pushes what was taken if that is much.

@@ -137,6 +137,78 @@ fn exact_ns(time: f64, unit_ns: i64) -> Option<i128> {
     Some(if time < 0.0 { -whole } else { whole })
 }
 
+/// The cells of a column. What nearly all columns have is looked up once for all of them: to ask each
+/// cell for its type takes as long as all else that is done for a row.
+#[derive(Clone, Copy)]
+pub(super) struct Cells<'a> {
+    array: &'a ArrayRef,
+    known: Known<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Known<'a> {
+    Floats(&'a [f64]),
+    Integers(&'a [i64]),
+    /// Timestamps, in the column's unit.
+    Times(&'a [i64]),
+    /// Of another type, or some are null.
+    Nothing,
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn of(array: &'a ArrayRef) -> Self {
+        use DataType as T;
+        let known = match array.data_type() {
+            _ if array.null_count() > 0 => Known::Nothing,
+            T::Float64 => Known::Floats(array.as_primitive::<Float64Type>().values()),
+            T::Int64 => Known::Integers(array.as_primitive::<Int64Type>().values()),
+            T::Timestamp(TimeUnit::Nanosecond, _) => {
+                Known::Times(array.as_primitive::<TimestampNanosecondType>().values())
+            }
+            T::Timestamp(TimeUnit::Microsecond, _) => {
+                Known::Times(array.as_primitive::<TimestampMicrosecondType>().values())
+            }
+            T::Timestamp(TimeUnit::Millisecond, _) => {
+                Known::Times(array.as_primitive::<TimestampMillisecondType>().values())
+            }
+            _ => Known::Nothing,
+        };
+        Cells { array, known }
+    }
+
+    /// As [`value_of`].
+    #[inline]
+    pub(super) fn value(&self, at: usize) -> Result<Option<Value<'a>>, String> {
+        match self.known {
+            Known::Floats(values) => Ok(values.get(at).copied().map(Value::Float)),
+            Known::Integers(values) => Ok(values.get(at).copied().map(Value::Integer)),
+            Known::Times(_) | Known::Nothing => value_of(self.array, at),
+        }
+    }
+
+    /// As [`time_of`].
+    #[inline]
+    pub(super) fn time(&self, at: usize) -> Option<i64> {
+        match self.known {
+            Known::Integers(times) | Known::Times(times) => times.get(at).copied(),
+            Known::Floats(_) | Known::Nothing => time_of(self.array, at),
+        }
+    }
+
+    /// The time of a column of floats; the inner `None` is a null.
+    #[inline]
+    pub(super) fn float_time(&self, at: usize) -> Option<Option<f64>> {
+        match self.known {
+            Known::Floats(times) => Some(times.get(at).copied()),
+            Known::Integers(_) | Known::Times(_) => None,
+            Known::Nothing => {
+                let times = self.array.as_primitive_opt::<Float64Type>()?;
+                Some(times.is_valid(at).then(|| times.value(at)))
+            }
+        }
+    }
+}
+
 /// The value in a cell; `None` of a null. The error says what was found.
 pub(super) fn value_of(array: &ArrayRef, at: usize) -> Result<Option<Value<'_>>, String> {
     use DataType as T;

@@ -1,13 +1,12 @@
 //! Rows of a batch as samples.
 
-use super::cells::{float_time_ns, label_of, time_of, value_of};
+use super::cells::{Cells, float_time_ns, label_of};
 use super::choice::{Choice, Clock, Texts};
 use super::compose::Composer;
 use super::int96;
 use super::layout::{Layout, SHOWN_CHARS_MAX};
 use super::{Imported, Joint, Refusal, Value};
 use crate::{Error, Result};
-use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringViewArray, cast::AsArray};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,7 +25,7 @@ pub(super) struct State {
 
 /// Columns of a batch by what they are for.
 pub(super) struct Columns<'a> {
-    time: &'a ArrayRef,
+    time: Cells<'a>,
     layout: &'a Layout,
     /// Of times of INT96.
     seconds: Option<ArrayRef>,
@@ -37,8 +36,8 @@ pub(super) struct Columns<'a> {
     /// Long: the names of the rows.
     series: Option<&'a StringViewArray>,
     labels: Vec<(&'a str, &'a ArrayRef)>,
-    values: Vec<(&'a str, &'a ArrayRef)>,
-    own_series: Vec<(&'a str, &'a ArrayRef)>,
+    values: Vec<(&'a str, Cells<'a>)>,
+    own_series: Vec<(&'a str, Cells<'a>)>,
 }
 
 type Each<'e> = dyn FnMut(Imported<'_>) -> ControlFlow<()> + 'e;
@@ -61,23 +60,24 @@ impl<'a> Columns<'a> {
             let name = batch.schema_ref().fields().get(place).ok_or_else(other)?.name().as_str();
             Ok((name, batch.columns().get(place).ok_or_else(other)?))
         };
-        let all = |fields: &[usize]| fields.iter().map(|field| at(*field)).collect::<Result<_>>();
+        let labels = layout.labels.iter().map(|field| at(*field));
+        let cells = |field: usize| at(field).map(|(name, array)| (name, Cells::of(array)));
         let series = match layout.series {
             Some(field) => Some(at(field)?.1.as_string_view_opt().ok_or_else(other)?),
             None => None,
         };
         let own = layout.own_series.iter();
-        let own_series = own.map(|(field, suffix)| Ok((suffix.as_str(), at(*field)?.1)));
+        let own_series = own.map(|(field, suffix)| Ok((suffix.as_str(), cells(*field)?.1)));
         let time = at(layout.time)?.1;
         Ok(Columns {
-            time,
+            time: Cells::of(time),
             layout,
             seconds,
             clock: choice.clock.as_ref().filter(|_| layout.is_of_clock),
             texts: time.as_string_view_opt().zip(choice.texts.as_ref()),
             series,
-            labels: all(&layout.labels)?,
-            values: all(&layout.values)?,
+            labels: labels.collect::<Result<_>>()?,
+            values: layout.values.iter().map(|field| cells(*field)).collect::<Result<_>>()?,
             own_series: own_series.collect::<Result<_>>()?,
         })
     }
@@ -94,7 +94,10 @@ impl<'a> Columns<'a> {
             Err(reason) => return each(Imported::Refused(Refusal { row, reason })),
         };
         let label = |(name, array): &(&'a str, &'a ArrayRef)| (*name, label_of(array, at));
-        let labels: Vec<(&str, Cow<'_, str>)> = self.labels.iter().map(label).collect();
+        let labels: Vec<(&str, Cow<'_, str>)> = match self.labels.as_slice() {
+            [] => Vec::new(),
+            some => some.iter().map(label).collect(),
+        };
         let State { composer, last } = state;
         let mut hand = |base: &str, suffix: &str, value: std::result::Result<Value<'_>, String>| {
             let named = value.and_then(|value| Ok((composer.name(base, suffix, &labels)?, value)));
@@ -113,8 +116,8 @@ impl<'a> Columns<'a> {
         let refused = |reason: &str| Err(reason.to_owned());
         let Some(names) = self.series else {
             last.resize(self.values.len(), None);
-            for ((series, array), last) in self.values.iter().zip(last) {
-                let Some(value) = value_of(array, at).transpose() else { continue };
+            for ((series, cells), last) in self.values.iter().zip(last) {
+                let Some(value) = cells.value(at).transpose() else { continue };
                 let value = value.and_then(|value| match is_said(last, time_ns, value) {
                     true if labels.is_empty() => refused(
                         "expected rows of different times, or a column that tells them apart \
@@ -130,11 +133,11 @@ impl<'a> Columns<'a> {
         let Some(base) = name.filter(|name| !name.is_empty()) else {
             return hand("", "", refused("expected the name of a series, found nothing"));
         };
-        let values = self.values.iter().filter_map(|(_, array)| value_of(array, at).transpose());
+        let values = self.values.iter().filter_map(|(_, cells)| cells.value(at).transpose());
         let value = values.reduce(|_, _| refused("expected one value, found several"));
         hand(base, "", value.unwrap_or_else(|| refused("expected a value, found null")))?;
-        for (suffix, array) in &self.own_series {
-            if let Some(value) = value_of(array, at).transpose() {
+        for (suffix, cells) in &self.own_series {
+            if let Some(value) = cells.value(at).transpose() {
                 hand(base, suffix, value)?;
             }
         }
@@ -149,10 +152,10 @@ impl<'a> Columns<'a> {
                 .map_err(|reason| format!("expected {reason}, found {:?}", shown()));
         }
         let unit_ns = self.layout.time_unit_ns;
-        if let Some(times) = self.time.as_primitive_opt::<Float64Type>() {
-            return self.float_ns(times.is_valid(at).then(|| times.value(at)));
+        if let Some(time) = self.time.float_time(at) {
+            return self.float_ns(time);
         }
-        let time = time_of(self.time, at).ok_or("expected a time, found null")?;
+        let time = self.time.time(at).ok_or("expected a time, found null")?;
         let is_whole = |time_ns: &i64| {
             self.seconds.as_ref().is_none_or(|seconds| int96::is_whole(seconds, at, *time_ns))
         };

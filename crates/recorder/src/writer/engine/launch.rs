@@ -124,7 +124,9 @@ impl Engine {
         unit.copy_from_slice(&bytes);
         self.previous_crc = crc;
         let (epoch, first_block, offset) = (self.epoch, self.next_block, UNIT_BYTES as u64);
-        let ready = untouched;
+        // Of two segments the second proves what is durable of the first, or nothing does: no third one can
+        // be started before that is settled. So it has no block that was filled before that was durable.
+        let ready = untouched && !self.choice.is_last_of_two();
         self.segment = Some(Segment { index, epoch, first_block, header, offset, ready });
         self.told = Some(Summary::new(epoch, first_block));
         self.status.segments_started += 1;
