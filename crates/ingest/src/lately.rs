@@ -8,14 +8,16 @@
 use crate::names::Series;
 use baro_ondisk::Type;
 use baro_sources::Joint;
+use std::ops::Range;
 
-/// So many are remembered. Longer ones are not.
-const SERIES_MAX: usize = 64;
-const NAME_BYTES_MAX: usize = 256;
+/// So many are remembered, and so many bytes of their names.
+const SERIES_MAX: usize = 4096;
+const NAMES_BYTES_MAX: usize = 256 << 10;
 
 #[derive(Debug)]
 struct Seen {
-    name: String,
+    /// Where its name lies among those of all.
+    name: Range<u32>,
     joint: Option<Joint>,
     series: Series,
     kind: Type,
@@ -25,11 +27,12 @@ struct Seen {
 #[derive(Debug, Default)]
 pub(crate) struct Lately {
     seen: Vec<Seen>,
+    names: Vec<u8>,
     /// Which came last.
     last: usize,
     /// It was another one than the one before.
     goes_on: bool,
-    /// How many were not found since all places are taken.
+    /// How many were not found since there is no room.
     missed: usize,
 }
 
@@ -37,12 +40,13 @@ impl Lately {
     /// The series that is written so, if it is the last one again, or the one that came behind that before.
     #[inline]
     pub(crate) fn get(&mut self, name: &str, joint: Option<Joint>) -> Option<(Series, Type)> {
-        let is = |seen: &&Seen| seen.name == name && seen.joint == joint;
         let (last, next) = (self.last, self.next());
         // What it was before it is likely to be again.
         let order = if self.goes_on { [next, last] } else { [last, next] };
         for at in order {
-            if let Some(seen) = self.seen.get(at).filter(is) {
+            let Some(seen) = self.seen.get(at) else { continue };
+            let written = self.names.get(seen.name.start as usize..seen.name.end as usize);
+            if written == Some(name.as_bytes()) && seen.joint == joint {
                 (self.last, self.goes_on) = (at, at != last);
                 return Some((seen.series, seen.kind));
             }
@@ -57,17 +61,18 @@ impl Lately {
     /// Those that are to be declared have no place any more, or another.
     pub(crate) fn forget(&mut self) {
         self.seen.clear();
+        self.names.clear();
         (self.last, self.missed) = (0, 0);
     }
 
     /// This one came, and was not found here.
     pub(crate) fn put(&mut self, name: &str, joint: Option<Joint>, series: Series, kind: Type) {
-        if name.len() > NAME_BYTES_MAX {
-            return;
-        }
-        if self.seen.len() < SERIES_MAX {
+        let start = self.names.len();
+        if self.seen.len() < SERIES_MAX && start + name.len() <= NAMES_BYTES_MAX {
             self.last = self.seen.len();
-            self.seen.push(Seen { name: name.to_owned(), joint, series, kind });
+            self.names.extend_from_slice(name.as_bytes());
+            let name = start as u32..self.names.len() as u32;
+            self.seen.push(Seen { name, joint, series, kind });
             return;
         }
         // They come in another order by now: it is learnt anew.
@@ -86,10 +91,10 @@ mod tests {
     fn what_came_lately_is_what_is_known() {
         let mut lately = Lately::default();
         let (mut random, mut found) = (1_u64, 0);
-        for round in 0..20_000_usize {
+        for round in 0..200_000_usize {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             // By turns the same ones in order, and any of more than are remembered.
-            let at = match round / 2000 % 2 {
+            let at = match round / 20_000 % 2 {
                 0 => round % 50,
                 _ => (random >> 33) as usize % 100,
             };
@@ -105,8 +110,8 @@ mod tests {
                 None => lately.put(&name, joint, series, Type::F64),
             }
         }
-        assert!(found > 9000, "{found}");
-        let long = "n".repeat(NAME_BYTES_MAX + 1);
+        assert!(found > 60_000, "{found}");
+        let long = "n".repeat(NAMES_BYTES_MAX + 1);
         lately.put(&long, None, Series::New(1), Type::F64);
         assert_eq!(lately.get(&long, None), None);
         lately.forget();

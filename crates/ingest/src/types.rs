@@ -136,7 +136,16 @@ fn has_f64(integer: i128) -> bool {
 }
 
 /// What a series of the type `kind` makes of a value; see the table above.
+#[inline]
 pub(crate) fn fit(kind: Type, value: Value<'_>) -> Result<Fit<'_>, Misfit<'_>> {
+    match (kind, value) {
+        // What nearly all are.
+        (Type::F64, Value::Float(value)) => Ok(Fit::Word(Word(value.to_bits().cast_signed()))),
+        _ => fit_other(kind, value),
+    }
+}
+
+fn fit_other(kind: Type, value: Value<'_>) -> Result<Fit<'_>, Misfit<'_>> {
     let integer = match value {
         Value::Integer(value) => Some(i128::from(value)),
         Value::Unsigned(value) => Some(i128::from(value)),
@@ -146,7 +155,6 @@ pub(crate) fn fit(kind: Type, value: Value<'_>) -> Result<Fit<'_>, Misfit<'_>> {
         return Err(Misfit { kind, value });
     }
     Ok(Fit::Word(Word(match (kind, value) {
-        (Type::F64, Value::Float(value)) => value.to_bits().cast_signed(),
         (Type::F64, Value::Integer(value)) => (value as f64).to_bits().cast_signed(),
         (Type::F64, Value::Unsigned(value)) => (value as f64).to_bits().cast_signed(),
         (Type::I64, Value::Integer(value)) => value,

@@ -313,6 +313,9 @@ fn one(
     }
 }
 
+/// Samples of Parquet that are taken until it is looked whether they are enough to be pushed.
+const TAKEN_AT_ONCE: u64 = 256;
+
 /// Line breaks of a piece. Counts of a byte each are added many at once.
 fn newlines(bytes: &[u8]) -> u64 {
     let few = |piece: &[u8]| piece.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
@@ -416,7 +419,7 @@ fn take_influx(
 }
 
 fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
-    let (mut begun, mut stopped) = (0, false);
+    let (mut begun, mut stopped, mut taken) = (0, false, 0_u64);
     let rows = parquet::import(files::open(path)?, choice, |item| {
         let row = match &item {
             Imported::Sample { row, .. } => *row,
@@ -464,9 +467,14 @@ fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
                 reading.not_understood(1, &format_args!("row {}: {}", refusal.row, refusal.reason));
             }
         }
-        reading.push_if_much();
+        // To ask it each time takes as long as to take a sample.
+        taken += 1;
+        if taken % TAKEN_AT_ONCE == 0 {
+            reading.push_if_much();
+        }
         ControlFlow::Continue(())
     });
+    reading.push_if_much();
     let rows = rows.map_err(|error| format!("{}: {error}", path.display()))?;
     reading.lines(rows - u64::from(stopped));
     if !stopped {

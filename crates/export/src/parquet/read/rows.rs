@@ -93,11 +93,12 @@ impl<'a> Columns<'a> {
             Ok(time_ns) => time_ns,
             Err(reason) => return each(Imported::Refused(Refusal { row, reason })),
         };
+        if let Some((series, value)) = self.plain(at) {
+            let joint = Joint::None;
+            return each(Imported::Sample { row, series, joint, time_ns, value });
+        }
         let label = |(name, array): &(&'a str, &'a ArrayRef)| (*name, label_of(array, at));
-        let labels: Vec<(&str, Cow<'_, str>)> = match self.labels.as_slice() {
-            [] => Vec::new(),
-            some => some.iter().map(label).collect(),
-        };
+        let labels: Vec<(&str, Cow<'_, str>)> = self.labels.iter().map(label).collect();
         let State { composer, last } = state;
         let mut hand = |base: &str, suffix: &str, value: std::result::Result<Value<'_>, String>| {
             let named = value.and_then(|value| Ok((composer.name(base, suffix, &labels)?, value)));
@@ -142,6 +143,15 @@ impl<'a> Columns<'a> {
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// What nearly all rows are: a name to which nothing is put, and a value.
+    #[inline]
+    fn plain(&self, at: usize) -> Option<(&'a str, Value<'a>)> {
+        let names = self.series.filter(|names| names.is_valid(at))?;
+        let ([(_, cells)], []) = (&*self.values, &*self.labels) else { return None };
+        let (name, value) = (names.value(at), cells.value(at).ok()??);
+        (self.own_series.is_empty() && !name.is_empty()).then_some((name, value))
     }
 
     fn time_ns(&self, at: usize) -> std::result::Result<i64, String> {
