@@ -121,7 +121,8 @@ impl<'w, 's> Body<'w, 's> {
     }
 
     /// Reads over what is left, if that is little. Whether another request can follow.
-    pub(crate) fn read_over(self) -> bool {
+    pub(crate) fn read_over(self, for_ns: u64) -> bool {
+        let until_ns = clock::monotonic_ns().saturating_add(for_ns);
         let whole = self.failed.is_none();
         let mut raw = match self.from {
             Source::Plain(raw) => raw,
@@ -135,6 +136,8 @@ impl<'w, 's> Body<'w, 's> {
         loop {
             match raw.fill_buf().map(<[u8]>::len) {
                 Ok(0) => return true,
+                // It sends so slowly that the place is better given to somebody else.
+                Ok(_) if clock::monotonic_ns() > until_ns => return false,
                 Ok(count) if count as u64 <= left => {
                     left -= count as u64;
                     raw.consume(count);

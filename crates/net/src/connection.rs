@@ -165,7 +165,7 @@ fn answer(
     if body.has_stalled() {
         shared.counters.slow.fetch_add(1, Relaxed);
     }
-    let whole = !response.closes && body.read_over();
+    let whole = !response.closes && body.read_over(LINGER_NS);
     let closes = !whole || !request.keeps_alive || shared.stop.load(Relaxed);
     let sent = send(wire, shared, &response, request.method == "HEAD", closes);
     if sent && closes && !whole {

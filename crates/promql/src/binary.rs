@@ -135,8 +135,21 @@ fn groups<'a>(series: &'a [Series], matching: &Matching) -> HashMap<Labels, Vec<
     groups
 }
 
-fn is_there(of: &[&Series], step: usize) -> bool {
-    of.iter().any(|one| one.values.get(step).is_some_and(|value| !is_absent(*value)))
+/// Steps at which any series of a group has a value, so that no series need be looked at twice.
+fn presence(series: &[Series], matching: &Matching) -> HashMap<Labels, Vec<bool>> {
+    let mut groups: HashMap<Labels, Vec<bool>> = HashMap::new();
+    for one in series {
+        let there = groups.entry(matching.signature(&one.labels)).or_default();
+        there.resize(there.len().max(one.values.len()), false);
+        for (there, value) in there.iter_mut().zip(&one.values) {
+            *there |= !is_absent(*value);
+        }
+    }
+    groups
+}
+
+fn is_there(group: Option<&Vec<bool>>, step: usize) -> bool {
+    group.and_then(|there| there.get(step)).is_some_and(|there| *there)
 }
 
 /// `and`, `unless`: values of the left side where the other side has one, or has none.
@@ -146,11 +159,11 @@ fn filtered(
     matching: &Matching,
     there: bool,
 ) -> Vec<Series> {
-    let right = groups(right, matching);
+    let right = presence(right, matching);
     for one in &mut left {
         let others = right.get(&matching.signature(&one.labels));
         for (step, value) in one.values.iter_mut().enumerate() {
-            if others.is_some_and(|others| is_there(others, step)) != there {
+            if is_there(others, step) != there {
                 *value = ABSENT;
             }
         }
@@ -161,9 +174,9 @@ fn filtered(
 /// `or`: the left side, and values of the other where that has none.
 fn either(left: Vec<Series>, mut right: Vec<Series>, matching: &Matching) -> Vec<Series> {
     {
-        let left = groups(&left, matching);
+        let left = presence(&left, matching);
         for one in &mut right {
-            let Some(others) = left.get(&matching.signature(&one.labels)) else { continue };
+            let others = left.get(&matching.signature(&one.labels));
             for (step, value) in one.values.iter_mut().enumerate() {
                 if is_there(others, step) {
                     *value = ABSENT;

@@ -86,7 +86,11 @@ impl<'a> Evaluation<'a> {
 
     fn part(&mut self, of: &Expr, times: &Times) -> Result<Value> {
         match of {
-            Expr::NumberLiteral(number) => Ok(Value::Scalar(vec![number.val; times.count()])),
+            Expr::NumberLiteral(number) => {
+                // Within a subquery these are many, and there may be as many of them as parts.
+                self.charge(times.count())?;
+                Ok(Value::Scalar(vec![number.val; times.count()]))
+            }
             Expr::StringLiteral(text) => Ok(Value::Text(text.val.clone())),
             Expr::Paren(paren) => self.value(&paren.expr, times),
             Expr::VectorSelector(selector) => {

@@ -36,6 +36,8 @@ impl Evaluation<'_> {
             return self
                 .over(arguments, times, over_time.keeps_name, |window, _| (over_time.of)(window));
         }
+        // What it makes of a number at each step.
+        self.charge(times.count())?;
         match (name, arguments) {
             ("time", []) => Ok(Value::Scalar(seconds(times))),
             ("pi", []) => Ok(Value::Scalar(vec![std::f64::consts::PI; times.count()])),

@@ -29,14 +29,17 @@ mod functions;
 mod labels;
 mod matching;
 mod query;
+mod re2;
 mod select;
 mod source;
 mod sum;
 pub mod testing;
+mod text;
 
 pub use column::{ABSENT, is_absent};
 pub use error::{Error, Result};
 pub use labels::Labels;
 pub use promql_parser::label::{MatchOp, Matcher};
 pub use query::{Answer, Points, Query, Times, matchers_of};
+pub use re2::from_re2;
 pub use source::{SERIES_VALUES, Samples, Source};

@@ -1,19 +1,19 @@
 //! A query, the times it is asked for, and its answer.
 
 use crate::column::{Series, Value, is_absent};
-use crate::error::{Error, Result, execution};
+use crate::error::{Error, Result};
 use crate::evaluate::Evaluation;
 use crate::labels::Labels;
 use crate::select::matchers;
 use crate::source::Source;
+use crate::text;
 use promql_parser::label::Matcher;
 use promql_parser::parser::Expr;
 use std::fmt;
+use std::panic::catch_unwind;
 
 /// Bytes of a query at most: longer ones are not written by hand, and nest deeper than is safe.
 const QUERY_BYTES_MAX: usize = 16 << 10;
-/// Parts of a query within each other.
-const DEPTH_MAX: usize = 150;
 /// How far before a step a sample may be that counts there.
 const LOOKBACK_NS: i64 = 300_000_000_000;
 /// Step of a subquery that names none.
@@ -110,19 +110,11 @@ impl Query {
             let (found, limit) = (text.len(), QUERY_BYTES_MAX);
             return Err(Error::Parse(format!("expected at most {limit} bytes, found {found}")));
         }
-        // The parser takes such a byte for a letter, and then another text is asked for.
-        let is_byte = |(at, _): (usize, &str)| {
-            text.get(at + 2..at + 3).is_some_and(|digit| "89abcdefABCDEF".contains(digit))
-        };
-        if text.match_indices("\\x").any(is_byte) {
-            return Err(Error::Unsupported("a byte that is no letter by itself (\\xff)".into()));
-        }
-        if depth(text) > DEPTH_MAX {
-            return execution(format!("expected at most {DEPTH_MAX} parts within each other"));
-        }
-        let text = without_last_commas(text);
-        let expression = promql_parser::parser::parse(&text).map_err(Error::Parse)?;
-        Ok(Query { expression })
+        let text = text::prepared(text)?;
+        // It gives up on durations that no clock has, such as `1e30`.
+        let parsed = catch_unwind(|| promql_parser::parser::parse(&text));
+        let parsed = parsed.unwrap_or_else(|_| Err("expected a duration that exists".to_owned()));
+        Ok(Query { expression: parsed.map_err(Error::Parse)? })
     }
 
     /// Whether it has a value at each of several times: a range and a text have none.
@@ -162,74 +154,6 @@ impl Query {
             }
         })
     }
-}
-
-/// A bound on how many parts of a query are within each other: brackets, and operators in a row. The
-/// parser and what comes after it take some of the stack for each.
-fn depth(text: &str) -> usize {
-    let (mut open, mut deepest, mut operators, mut braces) = (0_usize, 0_usize, 0_usize, 0_usize);
-    let (mut quote, mut escaped) = (None, false);
-    for letter in text.chars() {
-        match (quote, letter) {
-            (Some(_), '\\') if !escaped && quote != Some('`') => {
-                escaped = true;
-                continue;
-            }
-            (Some(opened), _) if letter == opened && !escaped => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'' | '`') => quote = Some(letter),
-            (None, '(' | '[' | '{') => {
-                open += 1;
-                braces += usize::from(letter == '{');
-                deepest = deepest.max(open);
-            }
-            (None, ')' | ']' | '}') => {
-                open = open.saturating_sub(1);
-                braces -= usize::from(letter == '}').min(braces);
-            }
-            (None, '+' | '-' | '*' | '/' | '%' | '^' | '=' | '<' | '>') if braces == 0 => {
-                operators += 1;
-            }
-            _ => {}
-        }
-        escaped = false;
-    }
-    let words = text.split(|letter: char| !letter.is_alphanumeric());
-    let words = words.filter(|word| {
-        ["and", "or", "unless", "atan2"].iter().any(|name| word.eq_ignore_ascii_case(name))
-    });
-    deepest + operators + words.count()
-}
-
-/// Without commas behind the last matcher or label, as in `{__name__=~".+",}`: Prometheus takes them, and
-/// Grafana writes them, but the parser does not take them.
-fn without_last_commas(text: &str) -> String {
-    let mut found = String::with_capacity(text.len());
-    let (mut quote, mut escaped, mut comment) = (None, false, false);
-    for (at, letter) in text.char_indices() {
-        match (quote, letter) {
-            (_, '\n') if comment => comment = false,
-            _ if comment => {}
-            (Some(_), '\\') if !escaped && quote != Some('`') => {
-                escaped = true;
-                found.push(letter);
-                continue;
-            }
-            (Some(open), _) if letter == open && !escaped => quote = None,
-            (None, '"' | '\'' | '`') => quote = Some(letter),
-            (None, '#') => comment = true,
-            (None, ',') => {
-                let behind = text.get(at + 1..).unwrap_or("").trim_start();
-                if behind.starts_with(['}', ')']) {
-                    continue;
-                }
-            }
-            _ => {}
-        }
-        escaped = false;
-        found.push(letter);
-    }
-    found
 }
 
 /// What a selector, such as `temp{site="a"}`, asks of the labels of a series.
@@ -277,19 +201,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_behind_the_last_are_none_but_in_texts() {
-        for text in ["{__name__=~\".+\",}", "wheel", "wheel{site=\"b\"}", "{__name__=~\".+\"}"] {
+    fn selectors_are_taken_as_grafana_writes_them() {
+        for text in ["{__name__=~\".+\",}", "wheel", "wheel{site=\"b\"}", "{a=~`\\d+`}"] {
             assert!(matchers_of(text).is_ok(), "{text}: {:?}", matchers_of(text));
         }
-        let all = [
-            (r#"{a="b",}"#, r#"{a="b"}"#),
-            ("sum by (a, b, ) (c)", "sum by (a, b ) (c)"),
-            (r#"{a=",}",b='\',)'}"#, r#"{a=",}",b='\',)'}"#),
-            ("{a=`\\`,}", "{a=`\\`}"),
-            ("a # b,}\n{c=\"d\",}", "a # b,}\n{c=\"d\"}"),
-        ];
-        for (text, expected) in all {
-            assert_eq!(without_last_commas(text), expected);
+        // Of such a length the parser makes a panic.
+        for text in ["up[1e30]", "up offset NaN", "up offset Inf"] {
+            assert!(matches!(Query::parse(text), Err(Error::Parse(_))), "{text}");
         }
     }
 
@@ -300,6 +218,13 @@ mod tests {
         let found = Query::parse(&nested).and_then(|of| of.evaluate(&source, &Times::at(0)));
         assert!(matches!(found, Err(Error::Execution(_))), "{found:?}");
         assert!(matches!(Query::parse(&"1+".repeat(10_000)), Err(Error::Parse(_))));
+        // Whatever a comment has: a quote in it is none.
+        for begin in ["#\"\n", "#{\n", "#`'\n"] {
+            for (open, close) in [("sum(", ")"), ("(", ")"), ("-", "")] {
+                let nested = format!("{begin}{}up{}", open.repeat(2_000), close.repeat(2_000));
+                assert!(matches!(matchers_of(&nested), Err(Error::Execution(_))), "{begin}{open}");
+            }
+        }
         for part in ["1+", "-", "1 or ", "1 atan2 "] {
             let long = format!("{}1", part.repeat(1_000));
             let found = Query::parse(&long).and_then(|of| of.evaluate(&source, &Times::at(0)));

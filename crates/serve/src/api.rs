@@ -3,6 +3,7 @@
 mod answer;
 mod parameters;
 mod queries;
+mod results;
 mod series;
 
 pub(crate) use answer::Refusal;
@@ -46,6 +47,11 @@ impl Api {
             timeout_ns: serve.timeout,
             values_max: usize::try_from(serve.memory / VALUE_BYTES).unwrap_or(usize::MAX),
         }
+    }
+
+    /// An answer takes no more than a query does.
+    fn answer_bytes_max(&self) -> usize {
+        self.values_max.saturating_mul(VALUE_BYTES as usize)
     }
 
     /// Who may ask.

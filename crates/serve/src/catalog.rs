@@ -1,8 +1,9 @@
 //! Names and labels of a store, as Prometheus has them.
 
 use baro_ondisk::NameParser;
-use baro_promql::{Error, Labels, MatchOp, Matcher};
+use baro_promql::{Error, Labels, MatchOp, Matcher, from_re2};
 use baro_store::Selector;
+use std::borrow::Cow;
 
 /// Labels of a declared name, the metric among them as `__name__`.
 pub(crate) fn labels_of(name: &str) -> Labels {
@@ -19,17 +20,17 @@ pub(crate) fn selector(matchers: &[Matcher]) -> Result<Selector, Error> {
     let mut text = String::from("{");
     for (at, matcher) in matchers.iter().enumerate() {
         let (operator, value) = match &matcher.op {
-            MatchOp::Equal => ("=", &matcher.value),
-            MatchOp::NotEqual => ("!=", &matcher.value),
-            MatchOp::Re(_) => ("=~", &matcher.value),
-            MatchOp::NotRe(_) => ("!~", &matcher.value),
+            MatchOp::Equal => ("=", Cow::from(&matcher.value)),
+            MatchOp::NotEqual => ("!=", Cow::from(&matcher.value)),
+            MatchOp::Re(_) => ("=~", from_re2(&matcher.value).into()),
+            MatchOp::NotRe(_) => ("!~", from_re2(&matcher.value).into()),
         };
         if at > 0 {
             text.push(',');
         }
         quote(&mut text, &matcher.name);
         text.push_str(operator);
-        quote(&mut text, value);
+        quote(&mut text, &value);
     }
     text.push('}');
     Selector::parse(&text).map_err(|error| Error::Source(error.to_string()))

@@ -111,6 +111,8 @@ struct Metric<'m> {
     shown: &'m str,
     unit: &'m str,
     name: String,
+    /// For what role the name is.
+    role: Option<Role>,
     /// Why none of its points is taken.
     wrong: Option<Wrong>,
 }
@@ -121,7 +123,7 @@ fn one_metric<'m, E>(
     reader: &mut Reader<'m>,
     each: &mut impl FnMut(u64, Result<&Point<'_>, Fault<'_>>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut metric = Metric { shown: "", unit: "", name: String::new(), wrong: None };
+    let mut metric = Metric { shown: "", unit: "", name: String::new(), role: None, wrong: None };
     for (number, value) in fields(message) {
         match number {
             1 => metric.shown = text(value),
@@ -182,11 +184,13 @@ impl Metric<'_> {
             () if self.unit.len() > UNIT_BYTES_MAX => Some(Wrong::LongUnit),
             () => None,
         };
-        if self.wrong.is_none() {
-            match names::metric(self.shown, self.unit, role) {
-                Some(name) => self.name = name,
-                None => self.wrong = Some(Wrong::NoName),
-            }
+        // A request may have as much data of a metric as it has bytes.
+        if self.wrong.is_none() && self.role != Some(role) {
+            self.name = names::metric(self.shown, self.unit, role).unwrap_or_default();
+            self.role = Some(role);
+        }
+        if self.wrong.is_none() && self.name.is_empty() {
+            self.wrong = Some(Wrong::NoName);
         }
     }
 }

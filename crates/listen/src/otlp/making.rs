@@ -16,6 +16,9 @@ pub(super) const MADE_BYTES: usize = 1 << 20;
 /// Between two looks at how much that is.
 const LOOK_BYTES: usize = 64 << 10;
 
+/// Points that are refused between two pushes.
+const REFUSED_MAX: usize = 65_536;
+
 /// Samples of a request of which it is known what they were: some megabyte.
 const TAKEN_MAX: usize = 16_384;
 
@@ -38,19 +41,27 @@ pub(super) struct Making<'a, 's> {
     met: Vec<(Met, Number)>,
     text: String,
     /// What was taken of this request: two values of one series and time would be one sample.
-    taken: HashMap<(Key, i64), u64>,
+    taken: HashMap<(Key, i64), u128>,
     /// What of it is of the point that is looked at.
     of_point: Vec<(Key, i64)>,
     /// Bytes of names and samples since it was looked how much there is.
     unseen: usize,
+    /// Points that were refused since the last push.
+    refused: usize,
 }
 
-/// Of all kinds as the number that is kept.
-fn bits(number: Number) -> u64 {
-    match number {
-        Number::Float(value) => value.to_bits(),
-        Number::Integer(value) => (value as f64).to_bits(),
-        Number::Unsigned(value) => (value as f64).to_bits(),
+/// Equal for equal numbers of all kinds: an integer that no float is, is itself.
+fn bits(number: Number) -> u128 {
+    let integer = match number {
+        Number::Float(value) => return value.to_bits().into(),
+        Number::Integer(value) => i128::from(value),
+        Number::Unsigned(value) => i128::from(value),
+    };
+    let nearest = integer as f64;
+    match nearest as i128 == integer {
+        true => nearest.to_bits().into(),
+        // Beyond all that floats have here.
+        false => 1 << 127 ^ integer.cast_unsigned(),
     }
 }
 
@@ -67,7 +78,19 @@ impl<'a, 's> Making<'a, 's> {
         let names = sink.names()?;
         let (new, met, text) = (Vec::new(), Vec::new(), String::new());
         let (batch, taken, of_point) = (Batch::default(), HashMap::new(), Vec::new());
-        Ok(Making { sink, pass, names, batch, new, met, text, taken, of_point, unseen: 0 })
+        Ok(Making {
+            sink,
+            pass,
+            names,
+            batch,
+            new,
+            met,
+            text,
+            taken,
+            of_point,
+            unseen: 0,
+            refused: 0,
+        })
     }
 
     /// Takes a data point of the request, or what is wrong with it.
@@ -80,7 +103,7 @@ impl<'a, 's> Making<'a, 's> {
             Ok(point) => point,
             Err(fault) => {
                 self.sink.faults.add(number, || fault.to_string());
-                return Ok(());
+                return self.refused();
             }
         };
         // What tells of the resource is beyond most prefixes, and nobody has asked for it.
@@ -95,7 +118,7 @@ impl<'a, 's> Making<'a, 's> {
                     "expected a series that begins with {prefix:?}, as the token says, found {found}"
                 )
             });
-            return Ok(());
+            return self.refused();
         }
         if let Some(found) = self.other_value(point.time_ns, samples()) {
             self.sink.faults.add(number, || {
@@ -105,7 +128,7 @@ impl<'a, 's> Making<'a, 's> {
                      such as service.name"
                 )
             });
-            return Ok(());
+            return self.refused();
         }
         if !self.as_met(number, point.time_ns, samples()) {
             for Sample { name, unit, value, .. } in samples() {
@@ -125,6 +148,15 @@ impl<'a, 's> Making<'a, 's> {
             }
         }
         Ok(())
+    }
+
+    /// Which points were refused is remembered until what is made is pushed.
+    fn refused(&mut self) -> Result<(), Overload> {
+        self.refused += 1;
+        match self.refused < REFUSED_MAX {
+            true => Ok(()),
+            false => self.push(),
+        }
     }
 
     /// The series of a sample that was there with another value; else all of them are taken. Of more samples
@@ -185,6 +217,7 @@ impl<'a, 's> Making<'a, 's> {
 
     /// Pushes what is made.
     pub(super) fn push(&mut self) -> Result<(), Overload> {
+        self.refused = 0;
         if self.batch.is_empty() {
             self.sink.pass_over(&[]);
             return Ok(());

@@ -2,6 +2,7 @@
 
 use crate::column::{Series, Value, merged};
 use crate::error::{Error, Result, execution};
+use crate::re2::from_re2;
 use regex::Regex;
 
 /// Bytes of a pattern's program.
@@ -11,7 +12,7 @@ const PATTERN_BYTES_MAX: usize = 1 << 20;
 pub(super) fn replace(mut series: Vec<Series>, texts: [Result<String>; 4]) -> Result<Value> {
     let [to, replacement, from, pattern] = texts;
     let (to, replacement, from, pattern) = (to?, replacement?, from?, pattern?);
-    let whole = format!("^(?s:{pattern})$");
+    let whole = format!("^(?s:{})$", from_re2(&pattern));
     let built = regex::RegexBuilder::new(&whole).size_limit(PATTERN_BYTES_MAX).build();
     let pattern: Regex = built.map_err(|error| {
         Error::Execution(format!(

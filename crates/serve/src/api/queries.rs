@@ -1,8 +1,10 @@
 //! Queries, at one time and at several.
 
 use super::Api;
-use super::answer::{Data, Refusal, at_once, over};
+use super::answer::{Data, Refusal};
 use super::parameters::Parameters;
+use super::results::{Bounds, Text, at_once, over};
+use super::series::told;
 use crate::source::Stored;
 use baro_promql::{Answer, Query, Times};
 use baro_sys::clock;
@@ -17,8 +19,8 @@ impl Api {
         let text = parameters.needed("query")?;
         let time_ns = parameters.time_or_now_ns("time")?;
         let times = self.times(Times::at(time_ns), parameters)?;
-        let (answer, warnings) = self.evaluate(text, &times, parameters, false)?;
-        Ok(Data::of(at_once(answer, time_ns)).with(warnings))
+        let bounds = self.bounds(parameters)?;
+        self.evaluate(text, &times, parameters, false, |answer| at_once(answer, time_ns, bounds))
     }
 
     pub(super) fn query_range(&self, parameters: &Parameters) -> Result<Data, Refusal> {
@@ -42,18 +44,25 @@ impl Api {
             ));
         }
         let times = self.times(Times::range(start_ns, end_ns, step_ns), parameters)?;
-        if times.count() > STEPS_MAX {
+        // As many steps, so one point more.
+        if times.count() > STEPS_MAX + 1 {
             return Err(Refusal::bad(
                 "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query \
                  resolution (?step=XX)",
             ));
         }
-        let (answer, warnings) = self.evaluate(text, &times, parameters, true)?;
-        Ok(Data::of(over(answer, &times)).with(warnings))
+        let bounds = self.bounds(parameters)?;
+        self.evaluate(text, &times, parameters, true, |answer| over(answer, &times, bounds))
+    }
+
+    fn bounds(&self, parameters: &Parameters) -> Result<Bounds, Refusal> {
+        let series_max = parameters.limit()?.unwrap_or(usize::MAX);
+        Ok(Bounds { bytes_max: self.answer_bytes_max(), series_max })
     }
 
     fn times(&self, times: Times, parameters: &Parameters) -> Result<Times, Refusal> {
-        let lookback_ns = parameters.length_ns("lookback_delta")?.unwrap_or(self.lookback_ns);
+        let asked_ns = parameters.length_ns("lookback_delta")?.filter(|asked_ns| *asked_ns > 0);
+        let lookback_ns = asked_ns.unwrap_or(self.lookback_ns);
         Ok(Times { lookback_ns, values_max: self.values_max, ..times })
     }
 
@@ -63,7 +72,8 @@ impl Api {
         times: &Times,
         parameters: &Parameters,
         range: bool,
-    ) -> Result<(Answer, Vec<String>), Refusal> {
+        write: impl FnOnce(Answer) -> Text + Send,
+    ) -> Result<Data, Refusal> {
         let asked_ns = parameters.length_ns("timeout")?;
         let asked_ns = asked_ns.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(self.timeout_ns);
         let until_ns = clock::monotonic_ns().saturating_add(asked_ns.min(self.timeout_ns));
@@ -78,10 +88,12 @@ impl Api {
             let store = self.turn(until_ns)?;
             let source = Stored::new(&store, until_ns);
             let answer = query.evaluate(&source, times);
-            match answer {
-                Ok(answer) => Ok((answer, source.into_warnings())),
-                Err(error) => Err(Refusal::of_query(&error)),
-            }
+            let answer = answer.map_err(|error| Refusal::of_query(&error))?;
+            // While it is this one's turn: of many at once each may have so much.
+            let (text, is_cut) = write(answer)?;
+            let mut warnings = source.into_warnings();
+            warnings.extend(told(is_cut));
+            Ok(Data::of_text(text).with(warnings))
         };
         std::thread::scope(|scope| {
             let builder = std::thread::Builder::new().name("query".to_owned());

@@ -4,8 +4,9 @@
 //! narrow them.
 
 use super::Api;
-use super::answer::{Data, Refusal, labels};
+use super::answer::{Data, Refusal};
 use super::parameters::Parameters;
+use super::results::labels;
 use crate::catalog::{labels_of, selector, unescaped};
 use baro_ondisk::Type;
 use baro_promql::{Labels, matchers_of};
@@ -17,6 +18,9 @@ use std::ops::ControlFlow;
 
 /// Entries of an answer where no limit is asked for.
 const ENTRIES_MAX: usize = 1_000_000;
+/// Selectors of one question, and their bytes: each may have regular expressions, which take memory.
+const MATCHES_MAX: usize = 32;
+const MATCHES_BYTES_MAX: usize = 16 << 10;
 
 impl Api {
     /// Calls `each` with the labels and unit of what `match[]` selects, or of all, until it breaks.
@@ -34,8 +38,15 @@ impl Api {
             })?;
             selector(&matchers).map_err(|error| Refusal::bad(&error.to_string()))
         };
-        let selectors: Vec<Selector> =
-            parameters.all("match[]").map(of).collect::<Result<_, _>>()?;
+        let asked = || parameters.all("match[]");
+        if asked().count() > MATCHES_MAX || asked().map(str::len).sum::<usize>() > MATCHES_BYTES_MAX
+        {
+            return Err(Refusal::bad(&format!(
+                "invalid parameter \"match[]\": expected at most {MATCHES_MAX} of them, and \
+                 {MATCHES_BYTES_MAX} bytes in all"
+            )));
+        }
+        let selectors: Vec<Selector> = asked().map(of).collect::<Result<_, _>>()?;
         let until_ns = clock::monotonic_ns().saturating_add(self.timeout_ns);
         let store: &Store = &*self.turn(until_ns)?;
         let each = |declared: &baro_ondisk::Declaration<'_>| match declared.kind {
@@ -54,15 +65,23 @@ impl Api {
             return Err(Refusal::bad("no match[] parameter provided"));
         }
         let limit = parameters.limit()?.unwrap_or(ENTRIES_MAX);
-        let (mut found, mut cut) = (Vec::new(), false);
+        let (mut found, mut count, mut cut) = (String::from("["), 0, false);
         self.scan(parameters, |of, _| {
-            cut = found.len() >= limit;
+            cut = count >= limit;
             if !cut {
-                found.push(labels(&of));
+                found.push_str(if count > 0 { "," } else { "" });
+                labels(&mut found, &of);
+                count += 1;
             }
-            stop_if(cut)
+            stop_if(cut || found.len() > self.answer_bytes_max())
         })?;
-        Ok(Data::of(Value::Array(found)).with(told(cut)))
+        if found.len() > self.answer_bytes_max() {
+            return Err(Refusal::execution(
+                "the answer would take more than --memory: ask for fewer series, or with a limit",
+            ));
+        }
+        found.push(']');
+        Ok(Data::of_text(found).with(told(cut)))
     }
 
     pub(super) fn labels(&self, parameters: &Parameters) -> Result<Data, Refusal> {
@@ -116,7 +135,7 @@ fn stop_if(stop: bool) -> ControlFlow<()> {
     if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-fn told(cut: bool) -> Vec<String> {
+pub(super) fn told(cut: bool) -> Vec<String> {
     match cut {
         true => vec!["results truncated due to limit".to_owned()],
         false => Vec::new(),

@@ -163,6 +163,24 @@ fn mistakes_are_told_as_prometheus_tells_them() {
     wrong("nothing", 404, "not_found", "query_range");
     let nested = format!("query?query={}1{}", "(".repeat(4000), ")".repeat(4000));
     wrong(&nested, 422, "execution", "parts within each other");
+    // A quote in a comment is none, also where a thread of a connection reads it: its stack is small.
+    let hidden = format!("%23%22%0A{}up{}", "sum(".repeat(800), ")".repeat(800));
+    wrong(&format!("query?query={hidden}"), 422, "execution", "parts within each other");
+    wrong(&format!("series?match[]={hidden}"), 400, "bad_data", "parts within each other");
+    let many = vec!["match[]=wheel"; 33].join("&");
+    wrong(&format!("series?{many}"), 400, "bad_data", "at most 32 of them");
+    wrong("query?query=%7Ba%3D~%22%5C%5Cw%7B150%7D%22%7D", 422, "execution", "regular expressions");
+    wrong("query?query=wheel[1e30]", 400, "bad_data", "duration");
+    let range = "query_range?query=1&start=0&step=1&end";
+    assert_eq!(server.get(&format!("/api/v1/{range}=7000")).status, 422, "64K hold no such answer");
+    wrong(&format!("{range}=11001"), 400, "bad_data", "11,000 points");
+    let told =
+        server.get("/api/v1/query?query=%7Bsite%3D~%22%5C%5Cw%22%7D&time=1700000059&limit=1");
+    assert_eq!(data(&told)["result"].as_array().map(Vec::len), Some(1), "{told:?}");
+    assert_eq!(told.body["warnings"], json!(["results truncated due to limit"]));
+    let raw = server
+        .get("/api/v1/query?query=wheel%7Bsite%3D~%60%5Cw%60%7D&time=1700000059&lookback_delta=0");
+    assert!(data(&raw)["result"].as_array().is_some_and(|all| !all.is_empty()), "{raw:?}");
     let told = server.ask("DELETE", "/api/v1/series", "");
     assert_eq!(told.status, 405);
     let told = server.get("/api/v1/query?query=wheel&time=1700000059&timeout=0");

@@ -103,7 +103,11 @@ fn json(value: &[u8]) -> serde_json::Value {
         Some((1, found)) => text(found).into(),
         Some((2, Value::Varint(truth))) => (truth != 0).into(),
         Some((3, Value::Varint(integer))) => integer.cast_signed().into(),
-        Some((4, Value::Fixed64(bits))) => f64::from_bits(bits).into(),
+        Some((4, Value::Fixed64(bits))) => match f64::from_bits(bits) {
+            value if value.is_finite() => value.into(),
+            // JSON has none of these, and as nothing they would be one.
+            value => value.to_string().into(),
+        },
         Some((5, list)) => fields(bytes(list))
             .filter(|(number, _)| *number == 1)
             .map(|(_, one)| json(bytes(one)))

@@ -30,6 +30,8 @@ pub enum Wrong {
     LongUnit,
     /// The attributes are too long, or an attribute is.
     LongAttributes,
+    /// The name with all labels is too long.
+    LongSeries,
     /// What identifies the resource is too long.
     LongResource,
     /// There are too many attributes.
@@ -95,6 +97,9 @@ impl fmt::Display for Wrong {
             Wrong::LongUnit => "expected a unit of at most 64 bytes, found a longer one",
             Wrong::LongAttributes => {
                 "expected attributes of at most 4096 bytes together, found longer ones"
+            }
+            Wrong::LongSeries => {
+                "expected a name of at most 1024 bytes with all attributes, found a longer one"
             }
             Wrong::LongResource => {
                 "expected service.name, service.namespace and service.instance.id of at most 4096 bytes \

@@ -120,6 +120,9 @@ impl<'de> Visitor<'de> for KeyOf {
     }
 }
 
+/// All integers up to here are numbers with a point too.
+const EXACT_MAX: f64 = (1_u64 << 53) as f64;
+
 /// The value of a field, or one of a list of numbers.
 struct ValueOf<'o> {
     field: &'static Field,
@@ -219,9 +222,9 @@ impl<'de> Visitor<'de> for ValueOf<'_> {
         match self.field.kind {
             Kind::Double => self.out.fixed64(self.field.number, value.to_bits()),
             Kind::Doubles if self.within => self.out.word(value.to_bits()),
-            // 1.7e18 is an integer too.
+            // 1e3 is an integer too. From 2^53 on nobody knows whether that was written, or one next to it.
             Kind::Uint32 | Kind::Int64 | Kind::Fixed64 | Kind::Sfixed64 | Kind::Fixed64s
-                if value.fract() == 0.0 && value.abs() < 1e19 =>
+                if value.fract() == 0.0 && value.abs() <= EXACT_MAX =>
             {
                 return self.integer(value as i128);
             }

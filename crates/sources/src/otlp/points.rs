@@ -5,6 +5,7 @@ use super::fault::Wrong;
 use super::{Counts, Metric, bytes, fields};
 use crate::protobuf::Value;
 use crate::time::{TimeFault, Times};
+use baro_ondisk::limits::NAME_BYTES_MAX;
 use baro_ondisk::write_name;
 
 /// Buckets of a histogram, and quantiles of a summary: each is a series with all labels of the point.
@@ -132,6 +133,12 @@ impl<'m> Reader<'m> {
         labels(found.map(|(_, value)| bytes(value)), is_taken, &mut self.labels)?;
         resource.add(&mut self.labels);
         self.labels.sort_unstable();
+        // Each of its samples has all of this in its name: a thousand buckets of names that nobody may declare
+        // would take more than the request.
+        let label_bytes: usize = self.labels.iter().map(|(a, b)| a.len() + b.len()).sum();
+        if metric.name.len() + label_bytes > NAME_BYTES_MAX {
+            return Err(Wrong::LongSeries);
+        }
         let Reader { point, .. } = self;
         (point.time_ns, point.unit) = (time_ns, if metric.unit == "1" { "" } else { metric.unit });
         point.names.clear();

@@ -261,6 +261,9 @@ fn what_a_resource_is_may_be_too_long() {
         let of = attribute(1, "service.name", string(1, "a"));
         within(1, &[gauge(), within(1, &[vec![of], others.to_vec()].concat())])
     };
+    // Each bucket would have it in its name.
+    let said = all(&with(&[attribute(1, "service.instance.id", string(1, &"x".repeat(1_024)))]));
+    assert!(said[0].contains("1024 bytes with all attributes"), "{said:?}");
     let long = string(1, &"x".repeat(5_000));
     let message = with(&[attribute(1, "process.command_line", long.clone())]);
     assert_eq!(all(&message), [format!("1 {TIME} g{{job=\"a\"}} 1.0")]);
@@ -273,7 +276,9 @@ fn what_a_resource_is_may_be_too_long() {
 
 #[test]
 fn attributes_of_any_kind_are_texts() {
-    let list = within(5, &[within(1, &[string(1, "a\"")]), within(1, &[varint(3, u64::MAX)])]);
+    let infinite = within(1, &[double(4, f64::NEG_INFINITY)]);
+    let list =
+        within(5, &[within(1, &[string(1, "a\"")]), within(1, &[varint(3, u64::MAX)]), infinite]);
     let map = within(6, &[attribute(1, "k", varint(2, 1)), attribute(1, "b", double(4, 0.5))]);
     let point = within(
         1,
@@ -293,7 +298,7 @@ fn attributes_of_any_kind_are_texts() {
     assert_eq!(
         all(&message),
         [format!(
-            "1 {TIME} g{{a_b=\"1;2\",bytes=\"YWI=\",half=\"0.5\",list=\"[\\\"a\\\\\\\"\\\",-1]\",\
+            "1 {TIME} g{{a_b=\"1;2\",bytes=\"YWI=\",half=\"0.5\",list=\"[\\\"a\\\\\\\"\\\",-1,\\\"-inf\\\"]\",\
              map=\"{{\\\"b\\\":0.5,\\\"k\\\":true}}\",yes=\"true\"}} 1.0"
         )]
     );
@@ -339,6 +344,25 @@ fn json_is_read_as_protobuf_is() {
             ),
         ]
     );
+    // Of all digits, not of the first fifteen; and an integer is exact.
+    let of = |value: &str| {
+        let point = format!("{{\"timeUnixNano\":\"{TIME}\",{value}}}");
+        let metric = format!("{{\"name\":\"g\",\"gauge\":{{\"dataPoints\":[{point}]}}}}");
+        let scope = format!("{{\"scopeMetrics\":[{{\"metrics\":[{metric}]}}]}}");
+        from_json(format!("{{\"resourceMetrics\":[{scope}]}}").as_bytes())
+            .map(|message| all(&message))
+    };
+    for (value, expected) in [
+        ("\"asDouble\":0.9999999999999999", "0.9999999999999999"),
+        ("\"asDouble\":1.7976931348623157e308", "1.7976931348623157e308"),
+        ("\"asInt\":9007199254740992.0", "9007199254740992"),
+        ("\"asInt\":9007199254740993", "9007199254740993"),
+    ] {
+        assert_eq!(of(value), Ok(vec![format!("1 {TIME} g {expected}")]));
+    }
+    for value in ["\"asInt\":9007199254740993.5", "\"asInt\":9007199254740994.0"] {
+        assert!(of(value).is_err(), "{value}");
+    }
     let counts = read::<()>(&message, |_, _| Ok(())).unwrap().unwrap();
     assert_eq!(counts, Counts { points: 3, exemplars: 1, ..Counts::default() });
     assert_eq!(from_json(b"{}"), Ok(Vec::new()));
