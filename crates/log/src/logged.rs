@@ -12,13 +12,16 @@ pub struct Logged {
     pub segments_usable: u32,
     /// Nothing before this epoch is unsettled.
     pub unsettled_from_epoch: u64,
+    /// Nothing more can be recorded before something is settled, however little that is.
+    pub held: bool,
 }
 
 impl Logged {
-    /// More than half of the log is unsettled.
+    /// More than half of the log is unsettled, or recording waits for what is.
     #[must_use]
     pub fn is_behind(&self) -> bool {
-        self.segments_unsettled > 1
-            && u64::from(self.segments_unsettled) * 2 > u64::from(self.segments_usable)
+        self.held
+            || self.segments_unsettled > 1
+                && u64::from(self.segments_unsettled) * 2 > u64::from(self.segments_usable)
     }
 }

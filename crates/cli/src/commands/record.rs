@@ -35,8 +35,7 @@ use settling::Settles;
 pub(crate) use settling::{REST, SETTLING_BYTES, options as settle_options};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 use stdin::Lines;
 use udp::UdpFeed;
 
@@ -490,44 +489,33 @@ fn record_with(
     let started_ns = clock::monotonic_ns();
     let end_ns = duration_ns.map_or(u64::MAX, |duration| started_ns.saturating_add(duration));
     let alone = recorder.opening().alone;
-    // Who has ended says so: a shell that pipes a line into this waits for all of it.
-    let (waiting, ended) = (std::thread::current(), AtomicUsize::new(0));
     let fed = std::thread::scope(|scope| {
         let mut running: Vec<_> = Vec::new();
         for feed in feeds {
-            let (recorder, stop, waiting, ended) = (&recorder, &stop, &waiting, &ended);
+            let (recorder, stop) = (&recorder, &stop);
             let thread = std::thread::Builder::new()
                 .name(format!("baro-{}", feed.name()))
                 .spawn_scoped(scope, move || {
                     let name = feed.name();
                     // The other sources go on; what failed is told now and is the end's result.
-                    let fed = feed.run(recorder, stop);
-                    let fed = fed.inspect_err(|error| say!("{name} has ended: {error}"));
-                    ended.fetch_add(1, Ordering::Release);
-                    waiting.unpark();
-                    fed
+                    feed.run(recorder, stop).inspect_err(|error| say!("{name} has ended: {error}"))
                 })?;
             running.push(thread);
         }
-        // One that has ended otherwise is seen as late as a signal is.
-        let all_ended = || {
-            ended.load(Ordering::Acquire) == running.len()
-                || running.iter().all(|thread| thread.is_finished())
-        };
         while clock::monotonic_ns() < end_ns
             && termination::requested().is_none()
             && !recorder.status().stopped
-            && !(attached.is_empty() && all_ended())
+            && !(attached.is_empty() && running.iter().all(|thread| thread.is_finished()))
         {
             tick(&recorder, clock::monotonic_ns() - started_ns);
-            std::thread::park_timeout(Duration::from_millis(100));
+            clock::sleep_ns(100_000_000);
         }
         stop.store(true, Ordering::Relaxed);
         stopping();
         // Beside it settling goes on, which a source that waits for room may need.
-        while !all_ended() {
+        while !running.iter().all(|thread| thread.is_finished()) {
             tick(&recorder, clock::monotonic_ns() - started_ns);
-            std::thread::park_timeout(Duration::from_millis(10));
+            clock::sleep_ns(10_000_000);
         }
         let ended: Vec<Result<Fed>> = running
             .into_iter()

@@ -225,9 +225,10 @@ impl Choice {
         }
     }
 
-    /// Whether two segments are in use, and no third one is there.
-    pub(crate) fn is_last_of_two(&self) -> bool {
-        self.started.len() == 2 && self.blank.is_empty()
+    /// Whether another segment can be started that is not reused.
+    pub(crate) fn has_another(&self) -> bool {
+        let room = self.started.len() < self.segments_max || self.when_full == WhenFull::Stop;
+        room && !self.blank.is_empty()
     }
 
     /// Segments with samples that are in no run, and the first epoch of them; 0 and `None` if that
@@ -352,6 +353,9 @@ impl Choice {
         if self.when_full == WhenFull::Stop {
             self.started.retain(|other| other.index != index);
             self.blank.push_back(index);
+        } else if let Some(segment) = self.started.iter_mut().find(|other| other.index == index) {
+            // Nothing of it will be settled, and so nothing is to be waited for.
+            segment.samples = false;
         }
     }
 

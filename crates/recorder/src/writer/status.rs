@@ -134,6 +134,7 @@ impl From<&Status> for Logged {
             segments_unsettled: status.segments_unsettled,
             segments_usable: status.segments_usable,
             unsettled_from_epoch: status.unsettled_from_epoch,
+            held: matches!(status.trouble, Trouble::Held { unsettled, .. } if unsettled > 0),
         }
     }
 }

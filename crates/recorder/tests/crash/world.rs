@@ -48,6 +48,8 @@ pub struct Plan {
     pub pins: u64,
     pub keep_ns: u64,
     pub keep_unsettled: bool,
+    /// 0: all of the log.
+    pub keep_bytes: u64,
     pub min_free_bytes: u64,
 }
 
@@ -68,6 +70,7 @@ pub const SMALL: Plan = Plan {
     pins: 0,
     keep_ns: 0,
     keep_unsettled: false,
+    keep_bytes: 0,
     min_free_bytes: 0,
 };
 

@@ -83,8 +83,13 @@ pub(super) fn take<S: Storage>(
             let sequence = live.block.header.sequence;
             if recording && Some(header.session) == newest && sequence >= proven {
                 // All before this segment was taken. Where no block of it is certain yet, that is said: its
-                // session may wait for the room of what an earlier one has left.
-                batch.settled = batch.settled.max(Settled { epoch: header.epoch, end: 0 });
+                // session may wait for the room of what an earlier one has left. Not of its own epoch: after
+                // a failure one may be missing before it, and the header of this one be lost with the power.
+                let before = segments.iter().map(|s| s.segment.header.epoch);
+                let before = before.filter(|epoch| *epoch < header.epoch).max();
+                let all =
+                    before.map_or(batch.settled, |epoch| Settled { epoch: epoch + 1, end: 0 });
+                batch.settled = batch.settled.max(all);
                 ended = true;
                 return Ok(ControlFlow::Break(()));
             }

@@ -124,9 +124,10 @@ impl Engine {
         unit.copy_from_slice(&bytes);
         self.previous_crc = crc;
         let (epoch, first_block, offset) = (self.epoch, self.next_block, UNIT_BYTES as u64);
-        // Of two segments the second proves what is durable of the first, or nothing does: no third one can
-        // be started before that is settled. So it has no block that was filled before that was durable.
-        let ready = untouched && !self.choice.is_last_of_two();
+        // Behind the last that need not be reused none is started before this one's predecessor is settled,
+        // and what is durable of that only this one's blocks can prove. So it has none that were filled
+        // before that was durable.
+        let ready = untouched && self.choice.has_another();
         self.segment = Some(Segment { index, epoch, first_block, header, offset, ready });
         self.told = Some(Summary::new(epoch, first_block));
         self.status.segments_started += 1;
