@@ -467,7 +467,7 @@ fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
                 reading.not_understood(1, &format_args!("row {}: {}", refusal.row, refusal.reason));
             }
         }
-        // To ask it each time takes as long as to take a sample.
+        // The bound is of many thousand samples, so a few more are no matter.
         taken += 1;
         if taken % TAKEN_AT_ONCE == 0 {
             reading.push_if_much();

@@ -137,8 +137,8 @@ fn exact_ns(time: f64, unit_ns: i64) -> Option<i128> {
     Some(if time < 0.0 { -whole } else { whole })
 }
 
-/// The cells of a column. What nearly all columns have is looked up once for all of them: to ask each
-/// cell for its type takes as long as all else that is done for a row.
+/// The cells of a column. What nearly all columns have is looked up once for all of them, since each row
+/// would ask again for the same type.
 #[derive(Clone, Copy)]
 pub(super) struct Cells<'a> {
     array: &'a ArrayRef,
