@@ -189,3 +189,21 @@ fn a_store_on_a_full_file_system_is_recorded_into_for_the_first_time() {
     assert!(shell(&format!("umount {mount}")).0);
     tried.unwrap();
 }
+
+/// The source has ended before its last frames find room: that needs the two samples to be settled, which
+/// are too few to be settled for themselves.
+#[test]
+fn the_last_records_of_a_source_wait_for_settling() {
+    let folder = Folder::new("lost-last");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "2M", "--recycle"]), 0);
+    let record = ["record", &store, "--format", "json", "--stdin"];
+    json(&feed(&[&record[..], &["csv"]].concat(), b",live,1\n,live,2\n"), 0);
+    // More than the log, and less than the ring, which takes them all at once.
+    let frames = vec![7; 6 << 20];
+    let report = json(&feed(&[&record[..], &["raw"]].concat(), &frames), 0);
+    assert_eq!((&report["lost"], &report["left_in_rings"]), (&0.into(), &0.into()), "{report}");
+    let count = ["query", &store, "live", "--agg", "count", "--format", "csv"];
+    assert!(text(&run(&count), 0).contains(",live,2"));
+    assert!(text(&run(&["verify", &store]), 0).ends_with("whole\n"));
+}

@@ -62,10 +62,20 @@ impl Disk {
         Ok(disk)
     }
 
+    /// Waits until the loop device is gone too. A process that made a mount namespace of its own while
+    /// this was mounted keeps it mounted there until it ends, and its journal is written out only then.
     fn unmount(&mut self) {
-        if std::mem::take(&mut self.mounted) {
-            run("umount", &[], &self.path()).unwrap();
+        if !std::mem::take(&mut self.mounted) {
+            return;
         }
+        run("umount", &[], &self.path()).unwrap();
+        for _ in 0..600 {
+            if run("losetup", &["-j"], &self.image()).unwrap().trim().is_empty() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        panic!("{}: still mounted in another mount namespace", self.path().display());
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod check;
 mod declare;
+mod ending;
 pub(crate) mod feeds;
 mod frame_bytes;
 mod held;
@@ -24,10 +25,11 @@ use crate::size;
 use baro_ingest::Fed;
 use baro_ondisk::limits::RECORD_BYTES_MAX;
 use baro_recorder::inspect::FoundRing;
-use baro_recorder::{Closed, Options, Producer, Recorder, RingReport, Rings, Trouble};
+use baro_recorder::{Closed, Options, Producer, Recorder, RingReport, Rings};
 use baro_store::Damage;
 use baro_sys::{clock, termination};
 use clap::{ArgGroup, Args, ValueEnum};
+use ending::{Ends, await_settling};
 use feeds::Feed;
 use keeping::Keeping;
 use losing::Losing;
@@ -36,6 +38,7 @@ pub(crate) use settling::{REST, SETTLING_BYTES, options as settle_options};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use stdin::Lines;
 use udp::UdpFeed;
 
@@ -49,6 +52,10 @@ const CHANNEL: &str = "frames";
 const FRAME_BYTES: &str = "16K";
 /// Of a ring, if nothing else is said.
 const RING_BYTES: usize = 16 << 20;
+/// It is looked so often how it goes, and at once when a source ends.
+const TICK: Duration = Duration::from_millis(100);
+/// The same while the sources end.
+const LAST_TICK: Duration = Duration::from_millis(10);
 
 /// What stdin carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -489,13 +496,15 @@ fn record_with(
     let started_ns = clock::monotonic_ns();
     let end_ns = duration_ns.map_or(u64::MAX, |duration| started_ns.saturating_add(duration));
     let alone = recorder.opening().alone;
+    let ends = Ends::here();
     let fed = std::thread::scope(|scope| {
         let mut running: Vec<_> = Vec::new();
         for feed in feeds {
-            let (recorder, stop) = (&recorder, &stop);
+            let (recorder, stop, ends) = (&recorder, &stop, &ends);
             let thread = std::thread::Builder::new()
                 .name(format!("baro-{}", feed.name()))
                 .spawn_scoped(scope, move || {
+                    let _told = ends.one();
                     let name = feed.name();
                     // The other sources go on; what failed is told now and is the end's result.
                     feed.run(recorder, stop).inspect_err(|error| say!("{name} has ended: {error}"))
@@ -505,17 +514,17 @@ fn record_with(
         while clock::monotonic_ns() < end_ns
             && termination::requested().is_none()
             && !recorder.status().stopped
-            && !(attached.is_empty() && running.iter().all(|thread| thread.is_finished()))
+            && !(attached.is_empty() && ends.count() == running.len())
         {
             tick(&recorder, clock::monotonic_ns() - started_ns);
-            clock::sleep_ns(100_000_000);
+            std::thread::park_timeout(TICK);
         }
         stop.store(true, Ordering::Relaxed);
         stopping();
         // Beside it settling goes on, which a source that waits for room may need.
-        while !running.iter().all(|thread| thread.is_finished()) {
+        while ends.count() < running.len() {
             tick(&recorder, clock::monotonic_ns() - started_ns);
-            clock::sleep_ns(10_000_000);
+            std::thread::park_timeout(LAST_TICK);
         }
         let ended: Vec<Result<Fed>> = running
             .into_iter()
@@ -527,7 +536,7 @@ fn record_with(
     let failed = failed.into_iter().find_map(Result::err);
     let fed: Vec<Fed> = fed.into_iter().flatten().collect();
     if failed.is_none() {
-        await_settling(&recorder, || tick(&recorder, clock::monotonic_ns() - started_ns));
+        await_settling(&recorder, &fed, || tick(&recorder, clock::monotonic_ns() - started_ns));
     }
     let elapsed_ns = clock::monotonic_ns() - started_ns;
     let closed = recorder.close();
@@ -535,50 +544,5 @@ fn record_with(
         // Where the store was taken away, that is why: what is lost with it is told instead.
         Some(failed) if closed.damage.is_empty() => Err(failed),
         _ => Ok(Recording { elapsed_ns, closed, fed, attached, alone }),
-    }
-}
-
-/// Settling that makes no progress for this long is not waited for.
-const SETTLING_PATIENCE_NS: u64 = 20_000_000_000;
-/// The same of another process that settling waits for, once a signal has asked to end.
-const SIGNAL_PATIENCE_NS: u64 = 2_000_000_000;
-
-/// What the rings hold needs segments that settling is still to give free: it hears nothing of the
-/// recorder once that closes. For another process it is waited until a signal comes; `tick` says whether
-/// that is so. Nothing that is durable makes room: what finds none stays in the rings, is told, and is taken
-/// over by the next recorder.
-fn await_settling(recorder: &Recorder, mut tick: impl FnMut() -> bool) {
-    let mut seen = (0, clock::monotonic_ns());
-    let mut asked_ns = None;
-    // Other processes may go on pushing: that waits in their rings.
-    let offered: Vec<RingReport> = recorder.status().rings;
-    loop {
-        let status = recorder.status();
-        let held = matches!(status.trouble, Trouble::Held { unsettled, .. } if unsettled > 0);
-        let waits = status.segments_unsettled > 0
-            && (held || status.trouble == Trouble::None)
-            && status.rings.iter().zip(&offered).any(|(ring, at)| ring.durable < at.offered);
-        if !waits {
-            return;
-        }
-        let now_ns = clock::monotonic_ns();
-        if status.durable_blocks != seen.0 {
-            seen = (status.durable_blocks, now_ns);
-        }
-        let for_another = tick();
-        let still_ns = now_ns - seen.1;
-        if termination::requested().is_some() {
-            asked_ns.get_or_insert(now_ns);
-        }
-        let asked = asked_ns.map(|asked_ns| still_ns.min(now_ns - asked_ns));
-        let over = match (for_another, asked) {
-            (true, Some(still_ns)) => still_ns > SIGNAL_PATIENCE_NS,
-            (true, None) => false,
-            (false, _) => still_ns > SETTLING_PATIENCE_NS,
-        };
-        if over {
-            return;
-        }
-        clock::sleep_ns(10_000_000);
     }
 }

@@ -84,10 +84,9 @@ impl Engine {
         }
         // No trouble of the recorder's: only those who can wait do.
         if !self.closing && self.choice.recycles() && self.choice.is_behind() && self.has_live() {
-            let (unsettled, _) = self.choice.unsettled();
-            let unsettled = u32::try_from(unsettled).unwrap_or(u32::MAX);
-            self.held_back = Some(Trouble::Held { pinned: 0, young: 0, unsettled });
             self.note_unsettled();
+            let unsettled = self.status.segments_unsettled;
+            self.held_back = Some(Trouble::Held { pinned: 0, young: 0, unsettled });
         }
     }
 

@@ -375,7 +375,6 @@ impl Engine {
         self.events.push(Event::CopyOut { epoch, index, dead_from });
     }
 
-    /// Publishes what growth depends on.
     /// What settling is told, where no segment is started that would say it: the newest one holds samples
     /// too, and in a log of two that is all.
     pub(super) fn note_unsettled(&mut self) {
@@ -384,6 +383,7 @@ impl Engine {
         self.status.may_reuse = may_reuse;
     }
 
+    /// Publishes what growth depends on.
     pub(super) fn note_choice(&mut self) {
         let running_ns = self.running_base_ns.saturating_add(self.now.boottime_ns);
         self.status.segments_blank = self.choice.blank() as u32;
