@@ -68,9 +68,23 @@ pub struct Timeline {
     /// True if the bounds of calls are known by events or records of their own; else calls were
     /// put together from the waits in them.
     pub calls_are_exact: bool,
+    /// Each call was seen to return. Else [`Task::call_counts`] count only those that are kept: calls that
+    /// slept, or were slow.
+    pub calls_are_counted: bool,
+    /// The trace ends before its recording did: it is torn, or nobody ended it. What was lost at its end
+    /// is not known.
+    pub is_cut: bool,
 }
 
 impl Timeline {
+    /// Whether nothing is missing that was to be recorded, as far as the trace tells.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        !self.is_cut
+            && (self.lost_events, self.lost_places) == (0, 0)
+            && (self.damaged_pages, self.dropped_spans) == (0, 0)
+    }
+
     /// The name of a task; None if no event and no list told it.
     #[must_use]
     pub fn task_name(&self, pid: i32) -> Option<Name> {

@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
             baro_command::print_lines(&describe(&known, &explanation))?;
         }
     }
-    Ok(Outcome::Done)
+    Ok(Outcome::lost_if(!known.line.is_whole()))
 }
 
 /// Writes the pictures that were asked for.

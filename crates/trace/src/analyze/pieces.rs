@@ -123,8 +123,8 @@ pub fn split(pieces: Vec<Piece>, sleeps: &[Sleep], end_ns: u64) -> Vec<Piece> {
         let first = sleeps.partition_point(|one| one.end_ns.unwrap_or(end_ns) <= now_ns);
         for sleep in sleeps.iter().skip(first).take_while(|one| one.begin_ns < piece.end_ns) {
             let within = |at_ns: u64| at_ns.clamp(now_ns, piece.end_ns);
-            let (begin_ns, end_ns) =
-                (within(sleep.begin_ns), within(sleep.end_ns.unwrap_or(end_ns)));
+            let begin_ns = within(sleep.begin_ns);
+            let end_ns = within(sleep.end_ns.unwrap_or(end_ns)).max(begin_ns);
             let woken_ns = match sleep.kind {
                 WaitKind::Runnable => begin_ns,
                 // Until it ran again it was ready.

@@ -103,6 +103,9 @@ pub(super) fn head(line: &Timeline, what: &str) -> String {
             count(line.damaged_pages)
         ));
     }
+    if line.is_cut {
+        text.push_str("incomplete: the trace ends before its recording did\n");
+    }
     if line.dropped_spans > 0 {
         text.push_str(&format!(
             "incomplete: {} spans did not fit into memory\n",
@@ -122,6 +125,7 @@ pub(super) fn head_json(line: &Timeline) -> Value {
         "lost_places": line.lost_places,
         "damaged_pages": line.damaged_pages,
         "dropped_spans": line.dropped_spans,
+        "is_cut": line.is_cut,
     })
 }
 

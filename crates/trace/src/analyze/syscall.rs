@@ -20,6 +20,8 @@ pub struct Calls {
     head_json: serde_json::Value,
     /// Whether the bounds of calls were recorded; else they were put together from waits.
     pub exact: bool,
+    /// Whether all calls were counted; else those that slept, or were slow.
+    pub counted: bool,
     /// By call, over all tasks, the most time first.
     pub names: Vec<NameRow>,
     /// By task and call, the most time first.
@@ -122,6 +124,7 @@ impl Calls {
             head: super::show::head(line, "system calls"),
             head_json: super::show::head_json(line),
             exact: line.calls_are_exact,
+            counted: line.calls_are_counted,
             names,
             rows: most.into_iter().rev().map(row).collect(),
             pairs,

@@ -119,7 +119,7 @@ impl<'a> Walk<'a> {
             let ended_ns = wait.end_ns.unwrap_or(end_ns);
             let slept_ns = match wait.kind {
                 WaitKind::Runnable => wait.begin_ns,
-                _ => wait.woken_ns.unwrap_or(ended_ns).clamp(wait.begin_ns, ended_ns),
+                _ => wait.woken_ns.unwrap_or(ended_ns).min(ended_ns).max(wait.begin_ns),
             };
             let slept = Span { begin_ns: wait.begin_ns, end_ns: slept_ns }.within(span);
             let ready = Span { begin_ns: slept_ns, end_ns: ended_ns }.within(span);

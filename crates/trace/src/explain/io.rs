@@ -11,15 +11,20 @@ use std::collections::BTreeMap;
 
 /// A disk was idle if no request was with it for this share of a wait.
 const IDLE_SHARE: f64 = 0.5;
-/// Requests that are looked at before a wait: none takes longer but on a broken disk.
+/// Requests issued before a wait began are looked at for so long, none takes longer but on a broken disk;
+/// and so many of them.
 const LOOK_BACK_NS: u64 = 60_000_000_000;
 const LOOK_BACK_REQUESTS: usize = 20_000;
+/// Requests issued within a wait that are looked at; of a wait with more only its end is judged.
+const WITHIN_REQUESTS: usize = 200_000;
 /// Waits of a task that are looked at before one that has not ended.
 const LOOK_BACK_WAITS: usize = 64;
 
 /// Requests of a disk within a time.
 #[derive(Debug, Default)]
 struct Work {
+    /// How much of the time was looked at: its end.
+    looked_ns: u64,
     /// Time in which at least one request was queued or with the driver.
     busy_ns: u64,
     /// Requests that were there at some time.
@@ -247,7 +252,7 @@ impl Walk<'_> {
     ) -> (Cause, Evidence, String) {
         let name = self.known.device_name(device);
         let mean_ns = work.driver_ns.checked_div(work.done).unwrap_or(0);
-        let share = work.busy_ns as f64 / span.ns().max(1) as f64;
+        let share = work.busy_ns as f64 / work.looked_ns.max(1) as f64;
         let top = work.by_task.iter().max_by_key(|(_, bytes)| **bytes);
         let (top_pid, top_bytes) = top.map_or((0, 0), |(pid, bytes)| (*pid, *bytes));
         let of_top = top_bytes as f64 / work.bytes.max(1) as f64;
@@ -259,9 +264,13 @@ impl Walk<'_> {
         let evidence = match work.requests {
             0 => format!("{name} had no requests"),
             _ => format!(
-                "{name} had requests for {:.0} % of the time: {} {} ({kind}), {:.1} MB, {} each; \
+                "{name} had requests for {:.0} % of the {}: {} {} ({kind}), {:.1} MB, {} each; \
              {:.0} % of the bytes by {}",
                 share * 100.0,
+                match work.looked_ns < span.ns() {
+                    true => format!("last {}", duration(work.looked_ns)),
+                    false => "time".to_owned(),
+                },
                 work.requests,
                 if work.requests == 1 { "request" } else { "requests" },
                 work.bytes as f64 / 1e6,
@@ -306,7 +315,7 @@ impl Walk<'_> {
         let others = own * 2 < work.bytes
             && top_pid != pid
             && work.requests > 4
-            && work.others_ns * 2 > span.ns();
+            && work.others_ns * 2 > work.looked_ns;
         (if others { Cause::DeviceQueue } else { Cause::Device }, Evidence::Event, evidence)
     }
 
@@ -321,15 +330,23 @@ impl Walk<'_> {
         let mut work = Work::default();
         let after = requests.partition_point(|one| one.issued_ns < span.end_ns);
         let (mut intervals, mut of_others) = (Vec::new(), Vec::new());
+        let first = requests.partition_point(|one| one.issued_ns < span.begin_ns);
+        let from = first.max(after.saturating_sub(WITHIN_REQUESTS));
+        let span = match requests.get(from).filter(|_| from > first) {
+            Some(one) => Span { begin_ns: one.issued_ns, ..span },
+            None => span,
+        };
+        work.looked_ns = span.ns();
+        let mut earlier = 0;
         // Those that were queued before the end but issued after it are few and not far behind.
         let behind =
             requests.iter().skip(after).take(64).filter(|one| one.begin_ns() < span.end_ns);
-        let before = self
-            .known
-            .index
-            .requests(device, requests, after, span.begin_ns)
-            .take(LOOK_BACK_REQUESTS)
-            .take_while(|one| one.issued_ns + LOOK_BACK_NS > span.begin_ns);
+        let before = self.known.index.requests(device, requests, after, span.begin_ns).take_while(
+            move |one| {
+                earlier += usize::from(one.issued_ns < span.begin_ns);
+                earlier <= LOOK_BACK_REQUESTS && one.issued_ns + LOOK_BACK_NS > span.begin_ns
+            },
+        );
         self.looked(1);
         for one in before.chain(behind) {
             self.looked(1);

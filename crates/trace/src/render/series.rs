@@ -7,7 +7,7 @@
 //! Invariant: a series is in the order of time and never below 0. Held by
 //! `space_is_exact_with_samples_and_a_lower_bound_without` and `requests_in_flight_rise_and_fall`.
 
-use crate::timeline::{Disk, Journal, Request};
+use crate::timeline::{Disk, Journal};
 
 /// Blocks of a journal over time, in the order of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,16 +47,10 @@ pub(super) fn space(journal: &Journal) -> Space {
     Space::UsedAtLeast(moves.into_iter().map(|(time_ns, used)| (time_ns, above(used))).collect())
 }
 
-/// Whether nobody tells the end of a request: the kernel has no event for that of a flush without
-/// data (`blk_update_request` of block/blk-mq.c returns before its event if there is no bio).
-pub(super) fn end_is_untold(request: &Request) -> bool {
-    request.bytes == 0 && request.done_ns.is_none()
-}
-
-/// Requests that are with a disk's driver, from each time on; without those whose end is not told.
+/// Requests that are with a disk's driver, from each time on.
 pub(super) fn in_flight(disk: &Disk) -> Vec<(u64, u64)> {
     let mut steps: Vec<(u64, bool)> = Vec::with_capacity(disk.requests.len() * 2);
-    for request in disk.requests.iter().filter(|request| !end_is_untold(request)) {
+    for request in &disk.requests {
         steps.push((request.issued_ns, true));
         // One that seems to be done before it was issued counts for no time.
         steps.extend(request.done_ns.map(|done_ns| (done_ns.max(request.issued_ns), false)));
@@ -100,6 +94,7 @@ pub(super) fn not_home(journal: &Journal) -> Vec<(u64, u64)> {
 mod tests {
     use super::*;
     use crate::schema::RunStats;
+    use crate::timeline::Request;
     use crate::timeline::{JournalSample, TailMove, Transaction};
 
     fn commit(tid: u32, end_ns: u64, blocks_logged: u32) -> (u32, Transaction) {
@@ -146,9 +141,7 @@ mod tests {
             issued_ns,
             done_ns,
         };
-        let flush = Request { bytes: 0, ..request(12, None) };
-        let mut requests = vec![request(10, Some(30)), request(20, Some(25)), request(30, None)];
-        requests.insert(1, flush);
+        let requests = vec![request(10, Some(30)), request(20, Some(25)), request(30, None)];
         let disk = Disk { requests };
         assert_eq!(in_flight(&disk), [(10, 1), (20, 2), (25, 1), (30, 1)]);
         let backwards = Disk { requests: vec![request(9, Some(3))] };

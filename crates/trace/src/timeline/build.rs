@@ -7,16 +7,17 @@
 mod hangs;
 mod journals;
 mod probes;
+mod requests;
 mod tasks;
 
 pub(crate) use hangs::named_addresses;
 
-use super::{Context, Disk, Timeline, Wait};
+use super::{Context, Timeline, Wait};
 use crate::error::Result;
 use crate::event_set::EventSet;
-use crate::file::{Item, TraceFile};
+use crate::file::{Ending, Item, TraceFile};
 use crate::record::{Device, GroupPath, Name};
-use crate::schema::{KernelEvent, RqComplete, RqInsert, RqIssue, Schemas};
+use crate::schema::{KernelEvent, RqRequeue, Schemas};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{Read, Seek};
 
@@ -79,10 +80,8 @@ pub struct Builder {
     now: HashMap<i32, Now>,
     /// Of each processor: the task whose switch was its last event.
     switched: HashMap<u32, i32>,
-    /// Requests by disk and first sector: when they were queued, by whom.
-    queued: HashMap<(Device, u64), (u64, i32)>,
-    /// Requests that are with the driver, by disk and first sector: their index.
-    issued: HashMap<(Device, u64), usize>,
+    /// Requests that are not done.
+    requests: requests::Requests,
     /// Sleeps that the probes told, with the calls that they were in.
     in_calls: BTreeMap<i32, Vec<probes::Slept>>,
     /// What tasks slept in when the recording began, and when it ended.
@@ -112,8 +111,7 @@ impl Builder {
             line: Timeline::default(),
             now: HashMap::new(),
             switched: HashMap::new(),
-            queued: HashMap::new(),
-            issued: HashMap::new(),
+            requests: requests::Requests::default(),
             in_calls: BTreeMap::new(),
             hangs: [Vec::new(), Vec::new()],
             hangs_at_trigger: (0, Vec::new()),
@@ -146,6 +144,8 @@ impl Builder {
         if self.line.events == 0 {
             self.line.begin_ns = time_ns;
             self.begin_hangs(time_ns);
+            let requeue = set.find("block", RqRequeue::EVENT);
+            self.requests.tells_requeues = requeue.is_some();
         }
         self.line.events += 1;
         self.line.end_ns = self.line.end_ns.max(time_ns);
@@ -193,6 +193,7 @@ impl Builder {
             KernelEvent::FuseEnd(event) => self.answered(at, event.unique),
             KernelEvent::RqInsert(event) => self.queue(at, event),
             KernelEvent::RqIssue(event) => self.issue(at, event),
+            KernelEvent::RqRequeue(event) => self.requeue(event),
             KernelEvent::RqComplete(event) => self.complete(at, event),
             event => {
                 if !self.journal_event(at, event) {
@@ -245,6 +246,9 @@ impl Builder {
             self.open_at_end(pid, now);
         }
         self.sleeps_to_calls();
+        if !self.line.calls_are_counted {
+            self.count_kept_calls();
+        }
         // The probes tell a sleep when it is over.
         for task in self.line.tasks.values_mut() {
             task.waits.sort_by_key(|wait| wait.begin_ns);
@@ -264,51 +268,6 @@ impl Builder {
         }
     }
 
-    fn queue(&mut self, at: At, event: &RqInsert) {
-        if self.queued.len() < REQUESTS_MAX {
-            self.queued.insert((event.dev, event.sector), (at.time_ns, at.pid));
-        }
-    }
-
-    fn issue(&mut self, at: At, event: &RqIssue) {
-        let queued = self.queued.remove(&(event.dev, event.sector));
-        if !self.room() {
-            return;
-        }
-        let disk: &mut Disk = self.line.disks.entry(event.dev).or_default();
-        // Given to the driver again, as it could not take it: its first time counts.
-        if let Some(request) =
-            self.issued.get(&(event.dev, event.sector)).and_then(|index| disk.requests.get(*index))
-            && request.bytes == event.bytes
-            && request.class == event.rwbs
-        {
-            return;
-        }
-        if self.issued.len() < REQUESTS_MAX {
-            self.issued.insert((event.dev, event.sector), disk.requests.len());
-        }
-        disk.requests.push(super::Request {
-            sector: event.sector,
-            bytes: event.bytes,
-            class: event.rwbs,
-            pid: queued.map_or(at.pid, |(_, pid)| pid),
-            queued_ns: queued.map(|(time_ns, _)| time_ns),
-            issued_ns: at.time_ns,
-            done_ns: None,
-        });
-    }
-
-    fn complete(&mut self, at: At, event: &RqComplete) {
-        let Some(index) = self.issued.remove(&(event.dev, event.sector)) else { return };
-        let disk = self.line.disks.get_mut(&event.dev);
-        let Some(request) = disk.and_then(|disk| disk.requests.get_mut(index)) else { return };
-        request.done_ns = Some(at.time_ns);
-        // A part of it is done: the rest is a request that begins behind that part.
-        if u64::from(event.sectors) * 512 < u64::from(request.bytes) && event.error == 0 {
-            self.issued.insert((event.dev, event.sector + u64::from(event.sectors)), index);
-        }
-    }
-
     /// Whether another span may be kept.
     fn room(&mut self) -> bool {
         let room = self.spans < self.limits.spans_max;
@@ -321,9 +280,6 @@ impl Builder {
 /// Names of a trace that are taken before its events are read: as many tasks as most machines have at once.
 /// Of more only those that the events meet: a name takes six bytes of a file, and a task in memory some 700.
 const NAMES_MAX: usize = 1 << 15;
-
-/// Requests that are in the queues and drivers of a machine at once, at most.
-const REQUESTS_MAX: usize = 1 << 20;
 
 /// Where, when and in whose context an event happened.
 #[derive(Clone, Copy, Debug)]
@@ -357,6 +313,7 @@ impl Timeline {
         }
         builder.hangs_at_begin(trace.facts());
         builder.hangs_at_end(trace.facts());
+        builder.line.is_cut = !matches!(trace.ending(), Ending::Finished);
         let mut merged = trace.merge()?;
         while let Some(item) = merged.next()? {
             match item {

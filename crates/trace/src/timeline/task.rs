@@ -104,6 +104,17 @@ pub struct CallCount {
     pub sum_ret: u64,
 }
 
+impl CallCount {
+    /// Counts a call that took so long and returned this.
+    pub(super) fn add(&mut self, duration_ns: u64, ret: i64) {
+        self.count += 1;
+        self.failed += u64::from(ret < 0);
+        self.sum_ns = self.sum_ns.saturating_add(duration_ns);
+        self.max_ns = self.max_ns.max(duration_ns);
+        self.sum_ret = self.sum_ret.saturating_add(u64::try_from(ret).unwrap_or(0));
+    }
+}
+
 /// Why a task did not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WaitKind {

@@ -38,3 +38,15 @@ fn a_sync_of_every_fixture_is_put_together() {
         assert_eq!((line.lost_events, line.lost_places, line.dropped_spans), (0, 0, 0), "{name}");
     }
 }
+
+#[test]
+fn flushes_end() {
+    for (name, bytes) in FIXTURES {
+        let mut trace = TraceFile::open(Cursor::new(bytes)).unwrap();
+        let line = Timeline::of(&mut trace, Limits::default()).unwrap();
+        let requests = line.disks.values().flat_map(|disk| &disk.requests);
+        let flushes: Vec<_> = requests.filter(|one| one.bytes == 0).collect();
+        assert!(flushes.len() >= 5, "{name}: {} flushes", flushes.len());
+        assert!(flushes.iter().all(|one| one.done_ns.is_some()), "{name}: {flushes:?}");
+    }
+}

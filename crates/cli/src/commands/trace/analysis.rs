@@ -124,9 +124,7 @@ fn show(
         Format::Json => print_json(&report.json())?,
         Format::Text => baro_command::print_lines(&report.text())?,
     }
-    let line = source.line;
-    let lost = line.lost_events > 0 || line.lost_places > 0 || line.dropped_spans > 0;
-    Ok(Recorded::outcome(status, lost))
+    Ok(Recorded::outcome(status, !source.line.is_whole()))
 }
 
 fn no_journal(source: &Source<'_>, name: &str) -> String {

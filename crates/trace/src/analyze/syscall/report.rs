@@ -15,11 +15,13 @@ impl Report for Calls {
             text.push_str(
                 "calls were put together from the waits in them: short ones are missing\n",
             );
+        } else if !self.counted {
+            text.push_str("only slow calls were recorded: short ones are missing\n");
         }
         let mut table =
             show::Table::new(&["calls", "failed", "in all", "longest", "bytes", "tasks", "call"]);
         for row in &self.names {
-            let mut cells = figures(&row.count, row.moves);
+            let mut cells = self.figures(&row.count, row.moves);
             cells.extend([show::count(row.tasks), row.name.clone()]);
             table.row(cells);
         }
@@ -29,7 +31,7 @@ impl Report for Calls {
             "calls", "failed", "in all", "longest", "bytes", "call", "pid", "task",
         ]);
         for row in &self.rows {
-            let mut cells = figures(&row.count, row.moves);
+            let mut cells = self.figures(&row.count, row.moves);
             cells.extend([row.name.clone(), row.pid.to_string(), row.task.clone()]);
             table.row(cells);
         }
@@ -52,14 +54,14 @@ impl Report for Calls {
 
     fn json(&self) -> Value {
         let names = self.names.iter().map(|row| {
-            let mut one = figures_json(&row.count, row.moves);
+            let mut one = self.figures_json(&row.count, row.moves);
             one["call"] = row.name.clone().into();
             one["is_storage"] = row.storage.into();
             one["tasks"] = row.tasks.into();
             one
         });
         let rows = self.rows.iter().map(|row| {
-            let mut one = figures_json(&row.count, row.moves);
+            let mut one = self.figures_json(&row.count, row.moves);
             one["call"] = row.name.clone().into();
             one["pid"] = row.pid.into();
             one["task"] = row.task.clone().into();
@@ -71,6 +73,7 @@ impl Report for Calls {
         json!({
             "trace": self.head_json,
             "exact": self.exact,
+            "counted": self.counted,
             "different_calls": self.different,
             "pairs": self.pairs,
             "calls": names.collect::<Vec<_>>(),
@@ -80,23 +83,27 @@ impl Report for Calls {
     }
 }
 
-fn figures(count: &CallCount, moves: Option<Moves>) -> Vec<String> {
-    vec![
-        show::count(count.count),
-        show::count(count.failed),
-        show::duration(count.sum_ns),
-        show::duration(count.max_ns),
-        show::known_count(moves.map(|_| count.sum_ret)),
-    ]
-}
+impl Calls {
+    /// What a call returned is not known where it was put together from waits.
+    fn figures(&self, count: &CallCount, moves: Option<Moves>) -> Vec<String> {
+        vec![
+            show::count(count.count),
+            show::known_count(self.exact.then_some(count.failed)),
+            show::duration(count.sum_ns),
+            show::duration(count.max_ns),
+            show::known_count(moves.filter(|_| self.exact).map(|_| count.sum_ret)),
+        ]
+    }
 
-fn figures_json(count: &CallCount, moves: Option<Moves>) -> Value {
-    json!({
-        "calls": count.count,
-        "failed_calls": count.failed,
-        "sum_ns": count.sum_ns,
-        "max_ns": count.max_ns,
-        "read_bytes": (moves == Some(Moves::Reads)).then_some(count.sum_ret),
-        "written_bytes": (moves == Some(Moves::Writes)).then_some(count.sum_ret),
-    })
+    fn figures_json(&self, count: &CallCount, moves: Option<Moves>) -> Value {
+        let moves = moves.filter(|_| self.exact);
+        json!({
+            "calls": count.count,
+            "failed_calls": self.exact.then_some(count.failed),
+            "sum_ns": count.sum_ns,
+            "max_ns": count.max_ns,
+            "read_bytes": (moves == Some(Moves::Reads)).then_some(count.sum_ret),
+            "written_bytes": (moves == Some(Moves::Writes)).then_some(count.sum_ret),
+        })
+    }
 }

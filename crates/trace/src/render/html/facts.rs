@@ -2,7 +2,7 @@
 
 use super::page::Page;
 use crate::render::View;
-use crate::render::series::{Space, end_is_untold, space};
+use crate::render::series::{Space, space};
 use crate::timeline::{Task, WaitKind};
 use baro_show::{count, date, duration};
 use std::cmp::Reverse;
@@ -192,12 +192,6 @@ fn estimates(view: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     }
     if line.disks.is_empty() {
         remarks.push("No request of a disk was recorded.");
-    }
-    let mut requests = line.disks.values().flat_map(|disk| &disk.requests);
-    if requests.any(end_is_untold) {
-        remarks.push(
-            "The kernel does not tell when a flush without data is done: it is not counted as in flight.",
-        );
     }
     if line.dirty_pages.is_empty() {
         remarks.push("Nothing was recorded about dirty pages.");

@@ -4,7 +4,7 @@ use super::packet::{Arg, Event, Kind, Packets, Track};
 use crate::record::Device;
 use crate::render::View;
 use crate::render::lanes::Rows;
-use crate::render::series::{end_is_untold, in_flight};
+use crate::render::series::in_flight;
 use crate::timeline::Disk;
 use baro_show::bytes;
 use std::io;
@@ -42,11 +42,7 @@ pub(super) fn write(
             args.push(("in_queue_ns", Arg::Uint(queue_ns)));
         }
         let known = rows.rows();
-        let row = if end_is_untold(request) {
-            None
-        } else {
-            rows.place((begin_ns, end_ns.unwrap_or(u64::MAX)))
-        };
+        let row = rows.place((begin_ns, end_ns.unwrap_or(u64::MAX)));
         let Some(row) = row else {
             args.extend(end_ns.map(|end_ns| ("duration_ns", Arg::Uint(end_ns - begin_ns))));
             let event = Event { name: &name, category: "disk", args: &args, ..Event::default() };

@@ -75,7 +75,7 @@ impl Builder {
                 let call = Call {
                     number: event.number,
                     args: event.args,
-                    begin_ns: event.begin_ns,
+                    begin_ns: event.begin_ns.min(at.time_ns),
                     end_ns: Some(at.time_ns),
                     ret: event.ret,
                 };
@@ -113,7 +113,8 @@ impl Builder {
                 4 => WaitKind::Stopped,
                 _ => WaitKind::Sleep,
             },
-            begin_ns: event.begin_ns,
+            // A damaged record may say that it slept after it was awake.
+            begin_ns: event.begin_ns.min(at.time_ns),
             woken_ns: (is_sleep && event.woken_ns != 0).then_some(event.woken_ns),
             end_ns: Some(at.time_ns),
             stack: (!stack.addresses().is_empty()).then(|| self.line.stacks.add(stack)),

@@ -175,15 +175,11 @@ impl Builder {
         if call.number != event.number {
             return;
         }
+        self.line.calls_are_counted = true;
         let duration_ns = at.time_ns.saturating_sub(call.begin_ns);
         let keep = duration_ns >= self.limits.min_call_ns && self.room();
         let task = self.line.tasks.entry(at.pid).or_default();
-        let count = task.call_counts.entry(event.number).or_default();
-        count.count += 1;
-        count.failed += u64::from(event.ret < 0);
-        count.sum_ns = count.sum_ns.saturating_add(duration_ns);
-        count.max_ns = count.max_ns.max(duration_ns);
-        count.sum_ret = count.sum_ret.saturating_add(u64::try_from(event.ret).unwrap_or(0));
+        task.call_counts.entry(event.number).or_default().add(duration_ns, event.ret);
         let ended = Call { end_ns: Some(at.time_ns), ret: event.ret, ..call };
         if keep {
             task.calls.push(ended);
@@ -191,6 +187,17 @@ impl Builder {
         let kept_at = keep.then(|| task.calls.len() - 1);
         if let Some(now) = self.now.get_mut(&at.pid) {
             (now.returned, now.returned_at) = (Some(ended), kept_at);
+        }
+    }
+
+    /// Where no call was seen to return: of those that are kept, as many as there are.
+    pub(super) fn count_kept_calls(&mut self) {
+        for task in self.line.tasks.values_mut() {
+            for call in &task.calls {
+                let Some(end_ns) = call.end_ns else { continue };
+                let count = task.call_counts.entry(call.number).or_default();
+                count.add(end_ns.saturating_sub(call.begin_ns), call.ret);
+            }
         }
     }
 
