@@ -32,7 +32,9 @@ def times_column(times: Any) -> Tuple[Any, int]:
         if numpy.isnat(times).any():
             row = int(numpy.isnat(times).argmax())
             raise ValueError(f"times_ns: expected a time in each row, found NaT in row {row}")
-        return times.view("int64"), units[unit] * count
+        _none_masked("times_ns", times)
+        # Of the other byte order too.
+        return times.astype(dtype.newbyteorder("=")).view("int64"), units[unit] * count
     return column("times_ns", times), 1
 
 
@@ -46,13 +48,42 @@ def column(name: str, values: Any) -> Any:
     if type(values).__module__.partition(".")[0] == "pandas" and dtype is not None:
         # Its own Arrow columns need pyarrow.
         if getattr(dtype, "kind", "O") in "fiub":
+            if _has_nulls(values) and values.isna().any():
+                raise _missing(name, int(values.isna().to_numpy().argmax()))
             return values.to_numpy(dtype=getattr(dtype, "numpy_dtype", dtype))
         return list_column(name, list(values))
     if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
         return values
+    _none_masked(name, values)
     if getattr(dtype, "kind", None) in ("O", "U", "T"):
         return list_column(name, values.tolist())
+    if getattr(dtype, "isnative", True) is False:
+        return values.astype(dtype.newbyteorder("="))
     return values
+
+
+def _missing(name: str, row: int) -> ValueError:
+    return ValueError(
+        f"{name}: expected a value in each row, found none in row {row}; leave such rows out, or use write_frame()"
+    )
+
+
+def _none_masked(name: str, values: Any) -> None:
+    """Refuses an array of numpy.ma that hides rows: its memory has something in them."""
+    mask = getattr(values, "mask", None)
+    if mask is None or not hasattr(values, "filled"):
+        return
+    import numpy
+
+    hidden = numpy.ma.getmaskarray(values)
+    if hidden.any():
+        raise _missing(name, int(hidden.argmax()))
+
+
+def _has_nulls(column: Any) -> bool:
+    """Whether a column of pandas keeps apart what has no value and NaN."""
+    array = getattr(column, "array", column)
+    return hasattr(array, "_mask") or hasattr(array, "_pa_array")
 
 
 def list_column(name: str, values: Sequence[Any]) -> Any:
@@ -69,9 +100,21 @@ def list_column(name: str, values: Sequence[Any]) -> Any:
                 raise ValueError(f"{name}: expected integers of 64 bits, found a larger one") from None
             return memoryview(column).cast("B").cast("?") if kind is bool else column
     if kinds == {int, float}:
-        return array.array("d", values)
+        return array.array("d", _floats(name, values))
     found = ", ".join(sorted(kind.__name__ for kind in kinds))
     raise TypeError(f"{name}: expected values of one type (float, int, bool or str), found {found}")
+
+
+def _floats(name: str, values: Sequence[Any]) -> Iterator[float]:
+    """Integers and floats as floats, if each integer is one."""
+    for row, value in enumerate(values):
+        try:
+            as_float = float(value)
+        except OverflowError:
+            as_float = float("inf")
+        if isinstance(value, int) and as_float != value:
+            raise ValueError(f"{name}: expected integers that a float64 holds, found {value} in row {row}")
+        yield as_float
 
 
 def pandas_parts(
@@ -81,7 +124,7 @@ def pandas_parts(
     for value in values:
         column = data[value]
         # NaN of a plain float is a value; what has no value is none.
-        there = None if column.dtype.kind in "fiubM" and not hasattr(column.array, "_mask") else column.notna()
+        there = None if column.dtype.kind in "fiubM" and not _has_nulls(column) else column.notna()
         rows = data if there is None or there.all() else data[there]
         if series is None:
             yield value, value, rows[time], rows[value]

@@ -13,10 +13,17 @@ if TYPE_CHECKING:
 
 
 def _array(numpy: Any, column: Column) -> Any:
-    """A column as a numpy array: its memory, or objects for texts."""
+    """A column as a numpy array: its memory, or objects for texts. What has no value is NaN in a column of
+    floats, and masked in one of integers or truth values.
+    """
     if column.kind == "text":
         return numpy.array(column.to_list(), dtype=object)
-    return numpy.asarray(column)
+    values = numpy.asarray(column)
+    nulls = column.nulls()
+    if nulls is None:
+        return values
+    mask = numpy.frombuffer(nulls, dtype=bool)
+    return numpy.where(mask, numpy.nan, values) if column.kind == "f64" else numpy.ma.array(values, mask=mask)
 
 
 def _value_name(batch: Batch) -> str:
@@ -33,7 +40,8 @@ def numpy_columns(batches: List[Batch]) -> Tuple[Any, Any]:
     values = [_array(numpy, batch.column(_value_name(batch))) for batch in batches]
     if len(batches) == 1:
         return times[0], values[0]
-    return numpy.concatenate(times), numpy.concatenate(values)
+    masked = any(isinstance(one, numpy.ma.MaskedArray) for one in values)
+    return numpy.concatenate(times), (numpy.ma if masked else numpy).concatenate(values)
 
 
 def _pandas_column(numpy: Any, pandas: Any, column: Column) -> Any:

@@ -119,6 +119,8 @@ class Rows:
     def to_numpy(self) -> NumpyColumns:
         """Times and values of the one series of the query, without a copy; not to be written to.
 
+        Steps without a value (`fill="null"`) are NaN where values are floats, else a masked array, both copied.
+
         Raises:
             ValueError: the query is of several series.
             ImportError: numpy is not installed.

@@ -91,7 +91,10 @@ def duration_ns(name: str, value: Any) -> int:
             value,
         )
     if getattr(getattr(value, "dtype", None), "kind", None) == "m":
-        return int(value.astype("timedelta64[ns]").astype("int64"))
+        length = value.astype("timedelta64[ns]")
+        if length.astype(value.dtype) != value:
+            raise _wrong(name, wanted, value)
+        return int(length.astype("int64"))
     raise _type(name, wanted, value)
 
 
@@ -131,7 +134,11 @@ def moment_ns(name: str, value: Any, default_ns: int) -> int:
         return _fits(name, duration_ns(name, since) if since >= _dt.timedelta(0) else _signed(since), value)
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind == "M":
-        return int(value.astype("datetime64[ns]").astype("int64"))
+        time = value.astype("datetime64[ns]")
+        # NaT equals nothing; what is too far away comes back as another time.
+        if time.astype(value.dtype) != value:
+            raise _wrong(name, "a time of whole nanoseconds from 1677 to 2262", value)
+        return int(time.astype("int64"))
     if kind in ("i", "u"):
         return _fits(name, int(value), value)
     raise _type(name, wanted, value)

@@ -57,6 +57,47 @@ check(written(gaps, "gaps")[2], [1, 3, 5], "nulls are no samples")
 texts = pandas.DataFrame({"time": times, "texts": ["a", None, "c", "", "e"]})
 check(written(texts, "texts")[2], ["a", "c", "", "e"], "texts")
 check(written(pandas.DataFrame({"indexed": values}, index=pandas.Index(times, name="time")), "indexed")[0], 5, "an index")
+arrays = pandas.DataFrame({"time": times, "floats": pandas.array([1.5, None, 3, None, 5], dtype="Float64")})
+check(written(arrays, "floats")[2], [1.5, 3, 5], "nulls of floats are no samples")
+
+# What has no value is never a number.
+every = dict(start=wanted_ns[0], end=wanted_ns[-1] + 1, every="1s", agg="last", fill="null")
+steps = store.query("floats", **every).to_numpy().value
+check((steps[0], numpy.isnan(steps).tolist()), (1.5, [False, True, False, True, False]), "steps of floats without one")
+steps = store.query("gaps", **every).to_numpy().value
+check((steps.tolist(), numpy.ma.is_masked(steps)), ([1, None, 3, None, 5], True), "steps of integers without one")
+
+
+def pushed(name, moments, column, type="float64"):
+    with barograph.Recorder(sys.argv[1] + "/store") as rec:
+        rec.push_many(rec.series(name, type=type), moments, column)
+    return store.refresh().query(name).to_pandas()["value"].tolist()
+
+
+at_ns = numpy.array(wanted_ns)
+check(pushed("p.mixed", wanted_ns, [1, 2.5, 2**53, -3, 0.5]), [1.0, 2.5, 2.0**53, -3.0, 0.5], "integers that are floats")
+check(pushed("p.swapped", at_ns.astype(">M8[ns]"), values.astype(">f8"))[1], 2.5, "the other byte order")
+check(store.query("p.swapped").to_pandas()["time"].astype("int64").tolist(), wanted_ns, "times of it")
+hidden = numpy.ma.array(values, mask=[False, False, True, False, False])
+for what, column in (
+    ("p.large", [1.5, 2**53 + 1, 3, 4, 5]),
+    ("p.masked", hidden),
+    ("p.null", arrays["floats"]),
+    ("p.huge", [1.5, 10**400, 3, 4, 5]),
+):
+    try:
+        pushed(what, wanted_ns, column)
+    except ValueError as error:
+        check(" in row " in str(error) and str(error).startswith("values:"), True, f"{what}: {error}")
+    else:
+        sys.exit(f"{what}: was taken")
+for moment in (numpy.datetime64("NaT"), numpy.datetime64("3000-01-01"), numpy.datetime64("NaT", "ns")):
+    try:
+        store.query("floats", start=moment)
+    except ValueError as error:
+        check(str(error).startswith("start:"), True, f"{moment}: {error}")
+    else:
+        sys.exit(f"{moment}: was taken")
 
 
 def refused(frame, name, **options):
