@@ -238,6 +238,49 @@ fn killed_it_is_cleaned_up_by_the_next_and_the_program_goes_on() {
     stage.is_clean();
 }
 
+/// A service's processes are its own again, so that its limits hold and its manager can end them.
+#[test]
+fn what_was_moved_comes_back_to_where_it_was_with_its_children_though_the_holder_is_killed() {
+    let Some(stage) = Stage::new("origin") else { return };
+    let home = stage.groups.join(format!("{}-home", stage.prefix));
+    fs::create_dir(&home).unwrap();
+    let child_file = stage.folder.path("child");
+    let script = format!("read _; sleep 600 & echo $! > {child_file}; wait");
+    let mut shell = Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
+    let pid = shell.id().to_string();
+    fs::write(home.join("cgroup.procs"), &pid).unwrap();
+    for killed in [true, false] {
+        let mut held = Guard(stage.run("o", &["--pid", &pid]).spawn().unwrap());
+        until("it is moved", || processes(&stage.group("o")).contains(&pid));
+        if killed {
+            use std::io::Write as _;
+            shell.stdin.take().unwrap().write_all(b"\n").unwrap();
+            until("it has a child", || {
+                fs::read_to_string(&child_file).is_ok_and(|s| !s.is_empty())
+            });
+            held.0.kill().unwrap();
+            held.0.wait().unwrap();
+            let (code, _, err) = text(&stage.run("b", &["--", "true"]).output().unwrap());
+            assert_eq!(code, Some(0), "{err}");
+        } else {
+            baro_sys::termination::send(held.0.id(), 2).unwrap();
+            held.0.wait().unwrap();
+        }
+        let mut wanted = vec![pid.clone(), fs::read_to_string(&child_file).unwrap()];
+        wanted.iter_mut().for_each(|pid| *pid = pid.trim().to_owned());
+        let mut there = processes(&home);
+        wanted.sort_unstable();
+        there.sort_unstable();
+        // In the second round the child was there before, and nobody asked for it.
+        assert_eq!(there, wanted, "killed: {killed}");
+    }
+    let child = fs::read_to_string(&child_file).unwrap();
+    baro_sys::termination::send(child.trim().parse().unwrap(), 9).unwrap();
+    shell.wait().unwrap();
+    until("the group is empty", || fs::remove_dir(&home).is_ok());
+    stage.is_clean();
+}
+
 #[test]
 fn a_disk_has_one_owner_and_each_order_ends_with_it_as_found() {
     let Some(stage) = Stage::new("owners") else { return };
@@ -533,6 +576,18 @@ fn a_profile_is_held_until_told_to_end() {
     fs::write(&profile, group(&a, 2000)).unwrap();
     let (code, _, err) = text(&stage.baro("hold", &[&profile]).output().unwrap());
     assert!(code == Some(1) && err.contains("found 2000"), "{err}");
+    // A service would start what goes on once more, and again.
+    let pid_file = stage.folder.path("first");
+    let script = format!("echo $$ > {pid_file}; exec sleep 600");
+    let first = format!("command = [\"sh\", \"-c\", \"{script}\"]\n");
+    let none = "command = [\"baro-has-no-such-program\"]\n";
+    fs::write(&profile, group(&a, 200) + &first + &group(&b, 50) + none).unwrap();
+    let (code, _, err) = text(&stage.baro("hold", &[&profile]).output().unwrap());
+    assert!(code == Some(127) && err.contains("baro-has-no-such-program"), "{code:?} {err}");
+    // It may have been ended before it had written this.
+    let pid = fs::read_to_string(&pid_file).unwrap_or_default();
+    assert!(pid.is_empty() || !Path::new("/proc").join(pid.trim()).exists(), "{pid}");
+    stage.is_clean();
 }
 
 /// Adds or removes a loop device of this number: LOOP_CTL_ADD, LOOP_CTL_REMOVE.

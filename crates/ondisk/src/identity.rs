@@ -78,9 +78,16 @@ impl Identity {
     /// The file's bytes: one unit.
     #[must_use]
     pub fn encode(&self) -> [u8; UNIT_BYTES] {
+        self.encode_with(false)
+    }
+
+    /// The same, which says whether something has been deleted.
+    #[must_use]
+    pub fn encode_with(&self, deletions: bool) -> [u8; UNIT_BYTES] {
+        let version = if deletions { VERSION_DELETIONS } else { VERSION };
         let mut unit = [0; UNIT_BYTES];
         put(&mut unit, 0, MAGIC);
-        put(&mut unit, 8, &VERSION.to_le_bytes());
+        put(&mut unit, 8, &version.to_le_bytes());
         put(&mut unit, 16, &self.store.0);
         put(&mut unit, 32, &self.created_ns.to_le_bytes());
         put(&mut unit, 40, &self.segment_bytes.to_le_bytes());

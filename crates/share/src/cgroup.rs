@@ -183,6 +183,12 @@ impl Hierarchy {
         )))
     }
 
+    /// The path of a group below the top, as [`Hierarchy::adopted`] takes it; empty of the top.
+    pub(crate) fn path_of(&self, group: &Group) -> String {
+        let path = group.dir.strip_prefix(self.place("")).unwrap_or(Path::new(""));
+        path.to_string_lossy().into_owned()
+    }
+
     /// The top, which all groups of ours are in.
     #[must_use]
     pub fn top(&self) -> Group {

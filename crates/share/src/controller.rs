@@ -242,13 +242,13 @@ impl Controller {
         let mut dead: Vec<_> = dead.collect();
         dead.sort_by_key(|entry| std::cmp::Reverse(entry.asked.name.len()));
         for entry in dead {
-            if entry.asked.adopted.is_none() {
-                let hierarchy = self.sampler.hierarchy();
-                let group = hierarchy.group(&entry.asked.name)?;
-                if group.exists() && group.remove(&hierarchy.top()).is_err() {
-                    // Tried again the next time.
-                    continue;
-                }
+            let hierarchy = self.sampler.hierarchy();
+            let whole = entry.asked.adopted.is_none();
+            let group = self.sampler.group(entry)?;
+            self.registry.origins(entry).put_back(hierarchy, &group, whole);
+            if whole && group.exists() && group.remove(&hierarchy.top()).is_err() {
+                // Tried again the next time.
+                continue;
             }
             self.registry.forget(entry);
         }
@@ -289,8 +289,15 @@ impl Controller {
             if !group.exists() {
                 // Its unit does not run; the next one has a new group of the same name.
                 self.adopted.remove(&file);
-            } else if self.adopted.insert(file.clone()) {
-                self.journal.apply(&group.weight_setting(entry.asked.weight))?;
+            } else if self.adopted.insert(file.clone())
+                && let Err(error) = self.journal.apply(&group.weight_setting(entry.asked.weight))
+            {
+                // Of one group; the others go on.
+                self.raised.push(Err(format!(
+                    "group {}: it has no weight: {error}; of a service, IOAccounting=yes in its unit and \
+                     in those of the slices above it makes the file",
+                    entry.asked.name
+                )));
             }
         }
         Ok(())

@@ -19,6 +19,7 @@ mod journals;
 pub mod judge;
 pub mod member;
 pub mod observe;
+mod origin;
 pub mod pieces;
 pub mod plan;
 pub mod reach;

@@ -7,6 +7,7 @@
 use crate::cgroup::{Group, Hierarchy};
 use crate::error::ShareError;
 use crate::observe;
+use crate::origin::Origins;
 use crate::reach::Reach;
 use crate::registry::{Asked, Held, Registry};
 use std::ffi::OsString;
@@ -34,8 +35,8 @@ pub struct Member {
     interposer: Option<PathBuf>,
     hierarchy: Hierarchy,
     group: Group,
-    /// Processes that were running already, with where they came from.
-    moved: Vec<(u32, Group)>,
+    /// Where the processes of the group would be without it.
+    origins: Origins,
     made: bool,
     held: Held,
 }
@@ -56,8 +57,8 @@ impl Member {
             observe::queue(Path::new("/"), disk)?;
         }
         let held = registry.enter(&spec.asked)?;
-        let MemberSpec { asked, interposer } = spec;
-        Ok(Self { asked, interposer, hierarchy, group, moved: Vec::new(), made: false, held })
+        let (MemberSpec { asked, interposer }, origins) = (spec, held.origins());
+        Ok(Self { asked, interposer, hierarchy, group, origins, made: false, held })
     }
 
     /// Whether a controller has done its part: BFQ schedules all its disks, and groups have weights.
@@ -140,7 +141,7 @@ impl Member {
     ///
     /// # Errors
     /// It cannot be started, or the group is gone.
-    pub fn start(&self, command: &mut Command) -> Result<(Child, Option<String>), ShareError> {
+    pub fn start(&mut self, command: &mut Command) -> Result<(Child, Option<String>), ShareError> {
         let reach = find_program(Path::new(command.get_program()));
         let why_not = reach.as_deref().map(Reach::of_program).and_then(|reach| reach.why_not());
         // Where it cannot be loaded, a loader would complain on every start.
@@ -158,6 +159,10 @@ impl Member {
             program: command.get_program().to_owned(),
             why,
         })?;
+        // One that has ended already needs no place.
+        if self.origins.add(&self.hierarchy, child.id(), &before).is_ok() {
+            self.held.note(&self.origins)?;
+        }
         Ok((child, why_not.filter(|_| self.interposer.is_some())))
     }
 
@@ -171,14 +176,16 @@ impl Member {
             let from = self.hierarchy.of_process(pid).map_err(|error| {
                 ShareError::Refused(format!("process {pid}: expected one that runs, found {error}"))
             })?;
+            self.origins.add(&self.hierarchy, pid, &from)?;
+            // Before it is moved: this process may be killed at any moment.
+            self.held.note(&self.origins)?;
             self.group.add(pid)?;
-            self.moved.push((pid, from));
         }
         Ok(())
     }
 
-    /// Gives the group back: what still runs in it goes to where it came from or to the top, and the
-    /// weight is gone with the group.
+    /// Gives the group back: what still runs in it goes to where it, or who made it, came from, else to the
+    /// top, and the weight is gone with the group.
     ///
     /// # Errors
     /// What is left to do by hand.
@@ -187,10 +194,9 @@ impl Member {
     }
 
     fn give_back(&mut self) -> Result<(), ShareError> {
-        for (pid, from) in self.moved.drain(..) {
-            // One that has ended needs no place.
-            let _ = from.add(pid);
-        }
+        // In a group of somebody else's is what he put there.
+        let whole = self.asked.adopted.is_none();
+        std::mem::take(&mut self.origins).put_back(&self.hierarchy, &self.group, whole);
         if !std::mem::take(&mut self.made) {
             return Ok(());
         }

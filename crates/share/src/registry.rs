@@ -11,6 +11,7 @@
 
 use crate::cgroup::check_name;
 use crate::error::ShareError;
+use crate::origin::Origins;
 use crate::pieces::{COUNTERS_FILE, Cut, PIECES_FILE, PieceFiles};
 use crate::weight::Weight;
 use baro_sys::lock::LockFile;
@@ -21,11 +22,14 @@ use std::path::{Path, PathBuf};
 
 const GROUP_FILE: &str = "group";
 const LOCK_FILE: &str = "alive";
+/// Where its processes came from.
+const ORIGINS_FILE: &str = "origins";
 /// All that is ever in a group's folder, in the order in which it goes; `counters` was 0.1's.
-const OURS: [&str; 4] = [GROUP_FILE, PIECES_FILE, COUNTERS_FILE, LOCK_FILE];
+const OURS: [&str; 5] = [GROUP_FILE, PIECES_FILE, COUNTERS_FILE, ORIGINS_FILE, LOCK_FILE];
 /// Programs of every user come by.
 const FOLDER_MODE: u32 = 0o755;
 const TEXT_BYTES_MAX: u64 = 16 << 10;
+const ORIGINS_BYTES_MAX: u64 = 16 << 20;
 /// Stands for `/` in the names of folders; no name of a group has it.
 const NESTED: &str = "+";
 
@@ -114,7 +118,11 @@ impl Registry {
         let dir = self.dir.join(&name);
         let folder = above.make_below(&name, FOLDER_MODE)?;
         let begun = format!(".{GROUP_FILE}.new-");
-        let is_ours = |name: &String| OURS.contains(&name.as_str()) || name.starts_with(&begun);
+        let origins_begun = format!(".{ORIGINS_FILE}.new-");
+        let is_ours = |name: &String| {
+            let is_begun = name.starts_with(&begun) || name.starts_with(&origins_begun);
+            OURS.contains(&name.as_str()) || is_begun
+        };
         if let Some(foreign) = folder.list()?.iter().find(|name| !is_ours(name)) {
             return Err(ShareError::Refused(format!(
                 "{}: expected the folder of a group, found {foreign:?} in it, which is not ours; it is \
@@ -133,7 +141,10 @@ impl Registry {
             }
         };
         folder.clear_temporaries(GROUP_FILE)?;
-        OURS.iter().filter(|name| **name != LOCK_FILE).try_for_each(|name| folder.remove(name))?;
+        folder.clear_temporaries(ORIGINS_FILE)?;
+        // A control group that a dead holder left is taken with what is in it.
+        let stays = |name: &&&str| [LOCK_FILE, ORIGINS_FILE].contains(*name);
+        OURS.iter().filter(|name| !stays(name)).try_for_each(|name| folder.remove(name))?;
         let files = PieceFiles::create(&folder, asked.cut.unwrap_or_default().first())?;
         folder.replace(GROUP_FILE, text(asked).as_bytes(), 0o644)?;
         Ok(Held { above, name, dir, files, _lock: lock })
@@ -157,6 +168,12 @@ impl Registry {
         above.list().unwrap_or_default().iter().filter_map(entry).collect()
     }
 
+    /// Where the processes of a group came from, as far as its holder noted it.
+    pub(crate) fn origins(&self, entry: &Entry) -> Origins {
+        let name = entry.asked.name.replace('/', NESTED);
+        self.folder().map_err(drop).and_then(|above| origins_in(&above, &name)).unwrap_or_default()
+    }
+
     /// Removes what a dead holder left.
     pub fn forget(&self, entry: &Entry) {
         if let (false, Ok(above)) = (entry.alive, self.folder()) {
@@ -169,12 +186,30 @@ impl Registry {
 fn remove(above: &StateFolder, name: &str) {
     if let Ok(folder) = above.below(name) {
         let _ = folder.clear_temporaries(GROUP_FILE);
+        let _ = folder.clear_temporaries(ORIGINS_FILE);
         OURS.iter().for_each(|file| drop(folder.remove(file)));
     }
     let _ = above.remove_folder(name);
 }
 
+fn origins_in(above: &StateFolder, name: &str) -> Result<Origins, ()> {
+    let folder = above.below(name).map_err(drop)?;
+    let text = folder.read_text(ORIGINS_FILE, ORIGINS_BYTES_MAX).map_err(drop)?;
+    Ok(Origins::parse(&text.unwrap_or_default()))
+}
+
 impl Held {
+    /// What a dead holder of this name noted.
+    pub(crate) fn origins(&self) -> Origins {
+        origins_in(&self.above, &self.name).unwrap_or_default()
+    }
+
+    /// Notes where processes came from, for whoever gives the group back.
+    pub(crate) fn note(&self, origins: &Origins) -> Result<(), ShareError> {
+        let folder = self.above.below(&self.name)?;
+        Ok(folder.replace(ORIGINS_FILE, origins.text().as_bytes(), 0o600)?)
+    }
+
     /// The folder, which programs find by the environment.
     #[must_use]
     pub fn dir(&self) -> &Path {

@@ -24,8 +24,8 @@ use crate::segments::SegmentFile;
 use crate::settle::RunRetention;
 use crate::{Error, Result, Store};
 use baro_log::{
-    CATALOG, DICTIONARY, IDENTITY, InitLock, LOCK, MANIFEST, Role, StoreLock, kept_name, pin_name,
-    run_name, set_when_full, tell_deletions, write_manifest,
+    CATALOG, DICTIONARY, IDENTITY, InitLock, LOCK, MANIFEST, ManifestLock, Role, StoreLock,
+    kept_name, pin_name, run_name, set_when_full, tell_deletions, write_manifest,
 };
 use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::clock;
@@ -136,8 +136,11 @@ pub fn backup(
 enum TargetLock {
     /// No store is there yet.
     First(#[expect(dead_code, reason = "held")] InitLock),
-    /// Nobody may record into an earlier backup.
-    Again(#[expect(dead_code, reason = "held")] StoreLock),
+    /// Nobody may record into an earlier backup, settle it or delete in it.
+    Again(
+        #[expect(dead_code, reason = "held")] [StoreLock; 2],
+        #[expect(dead_code, reason = "held")] ManifestLock,
+    ),
 }
 
 /// Records into it, or makes a copy.
@@ -158,11 +161,19 @@ fn lock_target(target: &Disk, to: &Path) -> Result<TargetLock> {
             return Ok(TargetLock::First(lock));
         }
     }
-    let lock = StoreLock::take(target, Role::Recording)?.map_err(|holder| {
-        let who = holder.pid.map_or("another process".to_owned(), |pid| format!("process {pid}"));
-        refused(format!("{who} records into it, or writes a backup there"))
-    })?;
-    Ok(TargetLock::Again(lock))
+    let take = |role: Role, doing: &str| {
+        let taken = StoreLock::take(target, role).map_err(Error::from)?;
+        taken.map_err(|holder| {
+            let who =
+                holder.pid.map_or("another process".to_owned(), |pid| format!("process {pid}"));
+            refused(format!("{who} {doing}"))
+        })
+    };
+    let recording = take(Role::Recording, "records into it, or writes a backup there")?;
+    target.create_folder(baro_log::RUNS)?;
+    let settling = take(Role::Settling, "settles it")?;
+    let manifest = ManifestLock::take(target, "writes a backup", &mut |_, _| false)?;
+    Ok(TargetLock::Again([recording, settling], manifest))
 }
 
 /// Where a folder is, with links followed as far as it is there: what is not made yet has no other name.
@@ -328,13 +339,20 @@ fn rest_of<S: Storage, T: Storage>(
     if !place.done.first {
         set_when_full(place.target, place.path, store.identity.when_full).map_err(Error::from)?;
     }
+    let deletions = !manifest.deletions.is_empty();
+    if deletions && !place.done.first {
+        // Before they count, so that no version which knows none shows what was deleted.
+        tell_deletions(place.target, true).map_err(Error::from)?;
+    }
     put_manifest(manifest, place)?;
     segments.put(store, place)?;
     if place.done.first {
-        place.put_bytes(IDENTITY, &store.identity.encode())?;
+        // From here on it is a store, and says at once whether something has been deleted.
+        let identity = store.identity.encode_with(deletions);
+        place.put_bytes(IDENTITY, &identity)?;
         place.target.sync_folder("").map_err(Error::from)?;
     }
-    tell_deletions(place.target, !manifest.deletions.is_empty()).map_err(Error::from)?;
+    tell_deletions(place.target, deletions).map_err(Error::from)?;
     remove_rest(store, manifest, place)?;
     Ok(place.complete(store.identity.store, segments.complete_below())?)
 }
@@ -395,10 +413,13 @@ fn put_manifest<T: Storage>(manifest: &Manifest, place: &mut Place<'_, T>) -> Re
 
 /// Names of series: what is in the log and in runs was declared before.
 fn copy_names<S: Storage, T: Storage>(store: &Store<S>, place: &mut Place<'_, T>) -> Result<()> {
+    // The dictionary says how far into the catalog it reaches. Opened before that is read, it is never
+    // ahead of what is copied of it, although a recorder may declare and settle meanwhile.
+    let dictionary = store.storage.open(DICTIONARY, Access::Read);
     let file = store.storage.open(CATALOG, Access::Read)?;
     let (end, size) = (log::end_of_catalog(&file)?, file.size_bytes()?);
     place.put_if_other(&file, CATALOG, end, size)?;
-    match store.storage.open(DICTIONARY, Access::Read) {
+    match dictionary {
         Err(error) if error.is_missing() => place.remove(DICTIONARY)?,
         opened => {
             let file = opened?;

@@ -4,7 +4,7 @@
 
 mod common;
 
-use baro_log::{Geometry, init_growing};
+use baro_log::{Geometry, ManifestLock, Role, StoreLock, init_growing};
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::{PinRequest, Recorder, Retention};
 use baro_store::{
@@ -13,7 +13,7 @@ use baro_store::{
 };
 use baro_sys::disk::Disk;
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
-use baro_sys::storage::Access;
+use baro_sys::storage::{Access, Storage as _, StorageFile as _};
 use common::{Folder, Pushed, options};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -170,6 +170,35 @@ fn a_folder_that_holds_something_else_is_left_alone() {
     let recorder = Recorder::open(&copy.0, options()).unwrap();
     assert!(why(&folder, &copy.0).contains("records into it"));
     drop(recorder);
+}
+
+#[test]
+fn nobody_settles_or_deletes_in_a_copy_that_is_written() {
+    let (folder, copy) =
+        (Folder::init("backup-turns", 8, WhenFull::Recycle), Folder::new("backup-turns-copy"));
+    for day in 0..3 {
+        record_day(&folder.0, day);
+        settle(&folder.0);
+        to(&folder, &copy);
+    }
+    let disk = baro_log::open_folder(&copy.0).unwrap();
+    let settling = StoreLock::take(&disk, Role::Settling).unwrap().unwrap();
+    let said = why(&folder, &copy.0);
+    assert!(said.contains(&format!("process {} settles it", std::process::id())), "{said}");
+    drop(settling);
+    let deletes = ManifestLock::take(&disk, "deletes", &mut |_, _| false).unwrap();
+    assert!(backup(&folder.0, &copy.0, &BackupOptions::default(), &mut |_| {}).is_err());
+    drop(deletes);
+    let mut tries = 0;
+    let mut other = |_| {
+        tries += 1;
+        assert!(StoreLock::take(&disk, Role::Settling).unwrap().is_err());
+        assert!(ManifestLock::take(&disk, "deletes", &mut |_, _| false).is_err());
+    };
+    record_day(&folder.0, 3);
+    backup(&folder.0, &copy.0, &BackupOptions::default(), &mut other).unwrap();
+    assert!(tries > 0);
+    assert!(StoreLock::take(&disk, Role::Settling).unwrap().is_ok());
 }
 
 #[test]
@@ -513,6 +542,42 @@ fn a_segment_that_was_begun_goes_on_in_the_copy_and_a_power_cut_there_is_no_dama
     assert!(done.segments == 1 && done.bytes < 200_000, "{done:?}");
     cut_everywhere_between(&folder, &before, &old, &new);
     let _ = recorder.close();
+}
+
+/// A version that knows no deletions refuses a store whose file says that there are some.
+#[test]
+fn a_copy_says_that_something_was_deleted_whenever_it_was() {
+    let folder = Folder::init("backup-says", 6, WhenFull::Recycle);
+    record_day(&folder.0, 1);
+    settle(&folder.0);
+    let (path, options) = (Path::new("copy"), BackupOptions::default());
+    let before = SimDisk::new(1);
+    backup_in(&mut Store::open(&folder.0).unwrap(), &before, path, &options, &mut |_| {}).unwrap();
+    Store::open(&folder.0).unwrap().delete(&[2], Interval::ALL).unwrap();
+    let id = Store::open(&folder.0).unwrap().identity().store;
+    let (mut rng, mut told) = (Rng::new(3), 0);
+    for start in [SimDisk::new(1), before] {
+        let (mut cuts, mut done) = (0, false);
+        while !done {
+            for mode in [Survival::None, Survival::All] {
+                let fork = start.fork();
+                fork.inject(Fault::PowerOff(fork.operations() + cuts));
+                let mut store = Store::open(&folder.0).unwrap();
+                done = backup_in(&mut store, &fork, path, &options, &mut |_| {}).is_ok();
+                let left = fork.crash(&mut rng, mode);
+                let Ok(file) = left.open(baro_log::IDENTITY, Access::Read) else { continue };
+                let mut unit = [0; 4_096];
+                file.read_at(0, &mut unit).unwrap();
+                let deleted =
+                    baro_log::read_deletions(&left, id).is_some_and(|all| !all.is_empty());
+                let says = baro_ondisk::Identity::tells_deletions(&unit);
+                assert!(says || !deleted, "cut at {cuts} ({mode:?})");
+                told += u32::from(says);
+            }
+            cuts += 1;
+        }
+    }
+    assert!(told > 4, "{told}");
 }
 
 fn cut_everywhere(folder: &Folder) {

@@ -330,6 +330,26 @@ fn check_folder(folder: &File, path: &Path, user: u32) -> Result<()> {
     Err(refused(path, "a folder in which only its owner writes", format!("mode {mode:04o}")))
 }
 
+/// Where a file is, links followed, if nobody but root can have written it or can replace it, by any part of
+/// its path: for what root is to run or to read again later.
+///
+/// # Errors
+/// It is not there, or somebody else can; the error names the part of the path.
+pub fn place_of_roots(path: &Path) -> Result<PathBuf> {
+    let place = path.canonicalize().map_err(|e| Error::new("find", path, e))?;
+    for folder in place.ancestors().skip(1) {
+        let open = File::open(folder).map_err(|e| Error::new("open", folder, e))?;
+        check_folder(&open, folder, ROOT)?;
+    }
+    let found = std::fs::metadata(&place).map_err(|e| Error::new("stat", &place, e))?;
+    check_owner(&found, &place, ROOT)?;
+    let mode = found.mode() & PERMISSIONS;
+    if mode & OTHERS_WRITE == 0 {
+        return Ok(place);
+    }
+    Err(refused(&place, "a file that only its owner writes", format!("mode {mode:04o}")))
+}
+
 fn same(one: &std::fs::Metadata, other: &std::fs::Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }

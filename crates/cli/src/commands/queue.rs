@@ -66,6 +66,17 @@ impl ShortQueue {
     }
 }
 
+impl Drop for ShortQueue {
+    fn drop(&mut self) {
+        let Some(mut journal) = self.journal.take() else { return };
+        let report = journal.undo_all(OnConflict::Leave);
+        if !report.is_clean() {
+            say!("baro: --short-queue: not all is as it was:");
+            baro_command::say_lines(report.to_string().trim_end());
+        }
+    }
+}
+
 fn give_up<T>(error: &crate::failure::Failure) -> Option<T> {
     say!("baro: --short-queue: {error}; recording goes on without");
     None

@@ -5,7 +5,7 @@
 
 use crate::failure::Result;
 use baro_sys::files;
-use baro_sys::state::StateFolder;
+use baro_sys::state::{self, StateFolder};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -36,6 +36,20 @@ pub(super) fn look(path: &Path, marker: &str) -> Result<There> {
     let text = files::read_text(path, UNIT_BYTES_MAX).unwrap_or_default();
     let ours = !path.is_symlink() && text.lines().next() == Some(marker);
     Ok(if ours { There::Ours } else { There::Foreign })
+}
+
+/// Refuses a program or file that root is to run or to read at each boot, and that somebody else can
+/// replace.
+pub(super) fn check_is_roots(path: &Path) -> Result<()> {
+    match state::place_of_roots(path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!(
+            "{error}; root is to use {} at each boot: expected a copy where only root writes, as in \
+             /usr/bin or /etc/barograph",
+            path.display()
+        )
+        .into()),
+    }
 }
 
 /// Makes or replaces a file of systemd's, in a folder that nobody else writes: root carries out what is in it.

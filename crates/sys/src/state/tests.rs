@@ -20,6 +20,33 @@ fn refusal<T>(done: Result<T>) -> String {
 }
 
 #[test]
+fn what_others_can_replace_is_not_roots() {
+    let place = place("roots");
+    if !crate::schedule::is_root() {
+        println!("skipped: needs root, to make what belongs to others");
+        return;
+    }
+    fs::create_dir_all(place.join("own")).unwrap();
+    fs::create_dir_all(place.join("other")).unwrap();
+    for folder in ["own", "other"] {
+        fs::write(place.join(folder).join("file"), "").unwrap();
+        fs::set_permissions(place.join(folder), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    chown(place.join("other"), Some(12_345), None).unwrap();
+    let own = place.join("own/file");
+    assert!(super::place_of_roots(&own).unwrap().ends_with("own/file"));
+    let said = super::place_of_roots(&place.join("other/file")).unwrap_err().to_string();
+    assert!(said.contains("other") && said.contains("12345"), "{said}");
+    // By a link that root made.
+    symlink(place.join("other/file"), place.join("own/link")).unwrap();
+    assert!(super::place_of_roots(&place.join("own/link")).is_err());
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o666)).unwrap();
+    assert!(super::place_of_roots(&own).unwrap_err().to_string().contains("mode 0666"));
+    assert!(super::place_of_roots(&place.join("none")).is_err());
+    fs::remove_dir_all(&place).unwrap();
+}
+
+#[test]
 fn a_file_is_made_replaced_locked_and_removed() {
     let place = place("plain");
     let folder = StateFolder::make_all(&place.join("a/b"), 0o750).unwrap();

@@ -149,29 +149,39 @@ struct Wait<'a> {
 }
 
 impl<'a> Wait<'a> {
+    /// Transactions up to its own, the latest first.
+    fn earlier(self) -> impl Iterator<Item = &'a Transaction> {
+        let first = self.tid.saturating_sub(BEFORE_MAX);
+        self.journal.transactions.range(first..=self.tid).map(|(_, one)| one).rev()
+    }
+
     /// Why it was waited at a time, and until when for this cause.
     fn at(self, now_ns: u64) -> (Cause, u64) {
-        let earlier = || {
-            let first = self.tid.saturating_sub(BEFORE_MAX);
-            self.journal.transactions.range(first..=self.tid).map(|(_, one)| one).rev()
-        };
         let locked = |one: &&Transaction| {
             one.locking_ns.is_some_and(|at_ns| at_ns <= now_ns)
                 && self.unlocked_ns(one).is_none_or(|at_ns| at_ns > now_ns)
         };
-        if let Some(one) = earlier().find(locked) {
+        if let Some(one) = self.earlier().find(locked) {
             return (Cause::Locked(one.tid), self.unlocked_ns(one).unwrap_or(self.end_ns));
         }
-        if let Some(until_ns) = self.space_by(now_ns, |pid| pid == self.pid) {
+        let space = self.own_space(now_ns);
+        if let Some((_, until_ns)) = space.filter(|(begin_ns, _)| *begin_ns <= now_ns) {
             return (Cause::Space, until_ns);
         }
+        // What was before it made room itself had another cause.
+        let (cause, until_ns) = self.before_space(now_ns);
+        (cause, space.map_or(until_ns, |(begin_ns, _)| until_ns.min(begin_ns)))
+    }
+
+    /// The same of a time in which the task makes no room itself, and no lock is held.
+    fn before_space(self, now_ns: u64) -> (Cause, u64) {
         let running = |one: &&Transaction| {
             one.tid < self.tid
                 // Without a beginning it is the first of the trace: it was there before.
                 && one.begin_ns.is_none_or(|at_ns| at_ns <= now_ns)
                 && one.locking_ns.is_some_and(|at_ns| at_ns > now_ns)
         };
-        let full = earlier().find(running);
+        let full = self.earlier().find(running);
         let until_ns = full.and_then(|one| one.locking_ns).unwrap_or(self.end_ns);
         let until_ns = until_ns.min(self.end_ns);
         if let Some((pid, moved_ns)) = self.space_by_other(now_ns, until_ns) {
@@ -196,17 +206,24 @@ impl<'a> Wait<'a> {
         later.min().map_or(self.end_ns, |at_ns| at_ns.min(self.end_ns))
     }
 
-    /// If tasks that `is` names made room from now on within the wait: until when. The event of a
-    /// checkpoint comes at its beginning; it ends when the tail moves, else with the wait.
-    fn space_by(self, now_ns: u64, is: impl Fn(i32) -> bool) -> Option<u64> {
-        let calls = self.calls(now_ns, self.end_ns).filter(|call| is(call.pid));
-        let tails = self.tails(now_ns, self.end_ns).filter(|tail| is(tail.pid));
-        let called_ns = calls.map(|call| call.time_ns).max();
+    /// If the task made room itself from now on within the wait: from when, and until when. The event of a
+    /// checkpoint comes at its beginning; it ends when the tail moves, else with the wait. Of a move
+    /// without such an event the beginning is not known: it is now.
+    fn own_space(self, now_ns: u64) -> Option<(u64, u64)> {
+        let own = |pid: i32| pid == self.pid;
+        let calls = self.calls(now_ns.saturating_sub(1), self.end_ns);
+        let calls = calls.map(|call| (call.pid, call.time_ns)).filter(|(pid, _)| own(*pid));
+        let span = calls.fold(None, |span: Option<(u64, u64)>, (_, at_ns)| {
+            Some(span.map_or((at_ns, at_ns), |(first_ns, _)| (first_ns, at_ns)))
+        });
+        let tails = self.tails(now_ns, self.end_ns).filter(|tail| own(tail.pid));
         let moved_ns = tails.map(|tail| tail.time_ns).max();
-        match (called_ns, moved_ns) {
-            (None, moved_ns) => moved_ns,
-            (Some(called_ns), Some(moved_ns)) if moved_ns >= called_ns => Some(moved_ns),
-            (Some(_), _) => Some(self.end_ns),
+        match (span, moved_ns) {
+            (None, moved_ns) => moved_ns.map(|moved_ns| (now_ns, moved_ns)),
+            (Some((first_ns, last_ns)), Some(moved_ns)) if moved_ns >= last_ns => {
+                Some((first_ns, moved_ns))
+            }
+            (Some((first_ns, _)), _) => Some((first_ns, self.end_ns)),
         }
     }
 

@@ -21,6 +21,8 @@ use std::collections::BTreeMap;
 /// A transaction that nothing else has ended and that ran so long was ended by the timer: ext4's
 /// default is 5 s (`JBD2_DEFAULT_MAX_COMMIT_AGE`), which it reaches to the tick.
 const TIMER_NS: u64 = 4_900_000_000;
+/// Between a handle that is asked for and the look at the transaction's state.
+const SOON_NS: u64 = 100_000;
 
 /// Stages whose durations are told, with their words, in the order of a transaction's life.
 pub(super) const STAGES: [&str; 7] =
@@ -263,8 +265,14 @@ fn whys(source: &Source<'_>, asked: &OfDevice<'_>, shown: &[&Transaction]) -> Ve
     }
     for (pid, handle) in &asked.handles {
         let Some(asked_ns) = handle.asked_ns else { continue };
-        for (_, index) in within(asked_ns, handle.begin_ns) {
-            if shown.get(*index).is_some_and(|one| one.tid < handle.tid)
+        for (commit_ns, index) in within(asked_ns, handle.begin_ns) {
+            // Who has just asked when the timer ends a transaction waits for the next one too.
+            let has_waited = commit_ns - asked_ns >= SOON_NS;
+            let had_no_room = |one: &&Transaction| {
+                let is_old = durations(one)[0].is_some_and(|running_ns| running_ns >= TIMER_NS);
+                one.tid < handle.tid && (has_waited || !is_old)
+            };
+            if shown.get(*index).is_some_and(had_no_room)
                 && let Some(best) = full.get_mut(*index)
             {
                 later(best, asked_ns, *pid);

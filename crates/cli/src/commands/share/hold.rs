@@ -25,6 +25,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 const TICK_NS: u64 = 50_000_000;
 /// How long another one may take to set a new disk up.
 const READY_TICKS: u32 = 200;
+/// Asks a process to end.
+const SIGTERM: i32 = 15;
 /// A command that does not end when told is left to itself after this.
 const GRACE_TICKS: u32 = 200;
 
@@ -100,7 +102,11 @@ pub(super) fn hold(
              when this one takes over"
         );
     }
-    let during = during(groups, &mut members, &mut control, format);
+    let mut running = Vec::new();
+    let during = during(groups, &mut members, &mut control, &mut running, format);
+    if during.is_err() {
+        end(&mut running);
+    }
     // Programs leave their groups before settings go.
     let mut left = Vec::new();
     let counters: Vec<_> = members.iter().map(Member::counters).collect();
@@ -147,6 +153,7 @@ fn during(
     groups: &[Held],
     members: &mut [Member],
     control: &mut Control,
+    running: &mut Vec<Running>,
     format: Format,
 ) -> Result<Vec<ExitStatus>> {
     for member in &mut *members {
@@ -168,7 +175,6 @@ fn during(
         }
         member.make()?;
     }
-    let mut running = Vec::new();
     for (held, member) in groups.iter().zip(members) {
         member.take(&held.pids)?;
         if !held.pids.is_empty() {
@@ -200,11 +206,35 @@ fn during(
     if running.is_empty() {
         say!("baro: groups are held; Ctrl-C ends it");
     }
-    wait(&mut running, control)
+    wait(running, control)
+}
+
+/// What was started does not outlive what it was started for: a service that is started again would start
+/// it once more.
+fn end(running: &mut [Running]) {
+    let mut signalled = false;
+    for _ in 0..GRACE_TICKS {
+        let mut open = false;
+        for one in running.iter_mut().filter(|one| one.ended.is_none()) {
+            one.ended = one.child.try_wait().unwrap_or_default();
+            if !signalled && one.ended.is_none() {
+                let _ = termination::send(one.child.id(), SIGTERM);
+            }
+            open |= one.ended.is_none();
+        }
+        if !open {
+            return;
+        }
+        signalled = true;
+        clock::sleep_ns(TICK_NS);
+    }
+    for one in running.iter().filter(|one| one.ended.is_none()) {
+        say!("baro: process {} goes on after the signal: it is left to itself", one.child.id());
+    }
 }
 
 /// Until all commands have ended, or without any until a signal comes.
-fn wait(running: &mut [Running], control: &mut Control) -> Result<Vec<ExitStatus>> {
+fn wait(running: &mut Vec<Running>, control: &mut Control) -> Result<Vec<ExitStatus>> {
     let mut ticks_since_signal = None;
     loop {
         for one in running.iter_mut().filter(|one| one.ended.is_none()) {
@@ -224,6 +254,7 @@ fn wait(running: &mut [Running], control: &mut Control) -> Result<Vec<ExitStatus
                 }
             }
             if ticks > GRACE_TICKS {
+                running.clear();
                 return Err("the command goes on after the signal: it is left to itself".into());
             }
             ticks_since_signal = Some(ticks + 1);

@@ -73,6 +73,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
             return Err(foreign(path).into());
         }
     }
+    if is_here {
+        units::check_is_roots(&arguments.profile)?;
+        units::check_is_roots(&std::env::current_exe()?)?;
+        find_interposer().map_or(Ok(()), |interposer| units::check_is_roots(&interposer))?;
+    }
     // Drop-ins of groups that the profile has no more.
     remove_drop_ins(arguments, &folder, &files)?;
     for (path, text) in &files {

@@ -89,6 +89,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
         return remove(manager, &folder_of_units, &traces, there);
     }
     let text = text(arguments, folder)?;
+    if is_here {
+        units::check_is_roots(&std::env::current_exe()?)?;
+    }
     make_folder(&traces)?;
     units::write(&path, &text)?;
     out!("{}: written", path.display());

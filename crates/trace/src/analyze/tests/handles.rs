@@ -43,9 +43,17 @@ fn pieces_fill_a_wait() {
     let mut journal = journal.clone();
     journal.checkpoints.push(CheckpointCall { time_ns: 100 * MS, pid: 10, result: 1 });
     journal.tails.push(TailMove { time_ns: 110 * MS, pid: 10, freed_blocks: 5, first_tid: 8 });
-    assert_eq!(of(&journal, 8, 99, 112), [(Cause::Space, 99, 110), (Cause::Unknown, 110, 112)]);
+    let unknown = |from, to| (Cause::Unknown, from, to);
+    let own = [unknown(99, 100), (Cause::Space, 100, 110), unknown(110, 112)];
+    assert_eq!(of(&journal, 8, 99, 112), own);
     journal.tails.clear();
-    assert_eq!(of(&journal, 8, 99, 112), [(Cause::Space, 99, 112)]);
+    assert_eq!(of(&journal, 8, 99, 112), [unknown(99, 100), (Cause::Space, 100, 112)]);
+    // What it waited for before stands.
+    journal.checkpoints[0].time_ns = 75 * MS;
+    let [full, locked] = full;
+    let all = [full, locked, unknown(71, 75), (Cause::Space, 75, 85)];
+    assert_eq!(of(&journal, 8, 30, 85), all);
+    journal.checkpoints[0].time_ns = 100 * MS;
     // Another did.
     journal.checkpoints[0].pid = 12;
     assert_eq!(of(&journal, 8, 99, 112), [(Cause::SpaceByOther(12), 99, 112)]);

@@ -5,8 +5,8 @@
 //! (`blk_rq_trace_sector` of include/linux/blktrace_api.h) and done at the last sector that there can be
 //! (`blk_rq_pos` is -1).
 //!
-//! Invariant: what is done is not with the driver any more. Held by `flushes_end` and
-//! `parts_of_a_request_add_up` (`tests.rs`).
+//! Invariant: what is done is not with the driver any more. Held by
+//! `parts_of_a_request_add_up` (below) and `flushes_end` of the recorded traces.
 
 use super::super::{Disk, Request};
 use super::{At, Builder};
