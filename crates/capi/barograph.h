@@ -941,7 +941,7 @@ int32_t baro_gap_get(const void *payload, size_t payload_bytes, struct baro_gap 
  * rising time; of several of one time the one recorded last. `value_type` becomes BARO_F64,
  * BARO_I64 (u64 fields too: the same bits), BARO_BOOL or BARO_TEXT. Works beside the store's
  * recorder, which does not notice. Blocks for the device. Needs up to 512 MiB of memory where so
- * much of the log waits to be settled, and about 6 MiB else.
+ * much of the log waits to be settled, and about 6 MiB else, 12 MiB for long texts.
  * Returns 0, BARO_EINVAL, BARO_ENOENT, BARO_ENOTDIR, BARO_EBADMSG, BARO_EIO, or errno. */
 int32_t baro_samples_open(const char *store,
                           const char *name,
@@ -952,7 +952,8 @@ int32_t baro_samples_open(const char *store,
 
 /* The next sample: returns 1 and fills `sample`, or 0 at the end. Of a text only the time is in
  * it: see baro_samples_text. Blocks for the device from time to time. Damage that was met is
- * BARO_EIO; what follows it can still be read.
+ * BARO_EIO, and so are blocks with values of a field that the recorder recycled before they were
+ * read; what follows can still be read.
  * Returns 1, 0, BARO_EINVAL, BARO_EIO, BARO_ERANGE, BARO_EBADMSG, or errno. */
 int32_t baro_samples_next(struct baro_samples *samples,
                           struct baro_sample *sample);

@@ -20,9 +20,11 @@ use std::ops::ControlFlow;
 
 /// Samples read at once: 16 bytes each.
 const ROWS: u64 = 128 << 10;
+/// Bytes of texts from which on no more are read at once.
+const LETTERS: usize = 2 << 20;
 /// How often a log that goes round is looked at anew before a call gives up.
 const TRIES: u32 = 16;
-/// Most of [`baro_samples_newest`]: they are held at once.
+/// Most of [`baro_samples_newest`]: they are held at once, but for texts.
 const NEWEST_MAX: usize = 1 << 20;
 
 /// Samples of a series over an interval. For one thread at a time.
@@ -36,6 +38,8 @@ pub struct baro_samples {
     from_ns: Option<i64>,
     /// Only so many of the newest.
     newest: Option<usize>,
+    /// And so many of them are not read yet, where they are read in portions.
+    left: Option<u64>,
     rows: Vec<(i64, u64)>,
     /// Where the text of each row ends.
     letters: String,
@@ -48,7 +52,7 @@ impl baro_samples {
         let from_ns = from_ns.max(self.interval.from_ns);
         let inside = Interval { from_ns, ..self.interval };
         self.from_ns = inside.holds(from_ns).then_some(from_ns);
-        self.newest = newest;
+        (self.newest, self.left) = (newest, None);
         self.forget();
     }
 
@@ -58,27 +62,81 @@ impl baro_samples {
         self.next = 0;
     }
 
+    fn is_text(&self) -> bool {
+        self.selection.columns().iter().any(|column| column.kind == Some(ValueType::Text))
+    }
+
     fn load(&mut self) -> Result<(), Failure> {
         self.forget();
+        if self.is_text() {
+            self.find_newest()?;
+        }
         let Some(from_ns) = self.from_ns else { return Ok(()) };
         let interval = Interval { from_ns, ..self.interval };
-        let limit = self.newest.is_none().then_some(ROWS);
+        let limit = self.newest.is_none().then(|| self.left.unwrap_or(ROWS).min(ROWS));
         let query = Query { limit, last: self.newest, ..Query::raw(interval) };
         let notes = self.rows_of(&query).inspect_err(|_| {
             // What came before the error is read again with the next call.
             self.rows.clear();
             self.letters.clear();
         })?;
-        let more = limit.is_some_and(|limit| self.rows.len() as u64 >= limit);
+        let rows = self.rows.len() as u64;
+        let full = self.letters.len() >= LETTERS;
+        let more = full || limit.is_some_and(|limit| rows >= limit);
+        self.left = self.left.map(|left| left.saturating_sub(rows));
+        let more = more && self.left != Some(0);
         let last = self.rows.last().filter(|_| more);
         self.from_ns = last.and_then(|row| row.0.checked_add(1)).filter(|ns| interval.holds(*ns));
+        self.whole(&notes)
+    }
+
+    /// Whether nothing is missing of what was read.
+    fn whole(&self, notes: &QueryNotes) -> Result<(), Failure> {
         if let Some(damage) = notes.read.damage.first() {
             return Err(Failure::new(
                 BARO_EIO,
                 format!("damage: {damage}; {}", damage.next_step()),
             ));
         }
+        // Frames are in the log alone: what is recycled of it between two portions is gone.
+        let recycled = notes.read.blocks_recycled;
+        if recycled > 0 {
+            let text = format!(
+                "{}: expected the log as it was at the open, found {recycled} blocks recycled \
+                 before they were read; what is left follows, and a later look needs \
+                 baro_samples_open again",
+                self.store.path().display()
+            );
+            return Err(Failure::new(BARO_EIO, text));
+        }
         Ok(())
+    }
+
+    /// Texts may be long: of the newest ones only the place where they begin is looked for, and they
+    /// are read from there in portions, as all others.
+    fn find_newest(&mut self) -> Result<(), Failure> {
+        let (Some(last), Some(from_ns)) = (self.newest, self.from_ns) else { return Ok(()) };
+        let interval = Interval { from_ns, ..self.interval };
+        let query = Query { last: Some(last), ..Query::raw(interval) };
+        let (mut first_ns, mut rows, mut tries) = (None, 0, TRIES);
+        let notes = loop {
+            let take = |batch: &Batch<'_>| {
+                first_ns = first_ns.or(batch.times_ns.first().copied());
+                rows += batch.times_ns.len() as u64;
+                ControlFlow::Continue(())
+            };
+            match self.store.query(&self.selection, &query, take) {
+                Err(Error::Recycled { .. }) if tries > 0 => {
+                    tries -= 1;
+                    (first_ns, rows) = (None, 0);
+                    self.store.refresh().map_err(failure)?;
+                }
+                other => break other.map_err(failure)?,
+            };
+        };
+        (self.from_ns, self.newest, self.left) = (first_ns, None, Some(rows));
+        // What is missing among them is met again.
+        if first_ns.is_none() { self.whole(&notes) } else { Ok(()) }
     }
 
     fn rows_of(&mut self, query: &Query) -> Result<QueryNotes, Failure> {
@@ -87,7 +145,8 @@ impl baro_samples {
             let (rows, letters) = (&mut self.rows, &mut self.letters);
             let take = |batch: &Batch<'_>| {
                 add(batch, rows, letters);
-                ControlFlow::Continue(())
+                let full = letters.len() >= LETTERS;
+                if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
             match self.store.query(&self.selection, query, take) {
                 Err(Error::Recycled { .. }) if tries > 0 => {
@@ -142,7 +201,7 @@ pub(crate) fn check_interval(from_ns: i64, to_ns: i64) -> Result<Interval, Failu
 /// by rising time; of several of one time the one recorded last. `value_type` becomes BARO_F64,
 /// BARO_I64 (u64 fields too: the same bits), BARO_BOOL or BARO_TEXT. Works beside the store's recorder,
 /// which does not notice. Blocks for the device. Needs up to 512 MiB of memory where so much of the log
-/// waits to be settled, and about 6 MiB else.
+/// waits to be settled, and about 6 MiB else, 12 MiB for long texts.
 ///
 /// Returns 0, BARO_EINVAL, BARO_ENOENT, BARO_ENOTDIR, BARO_EBADMSG, BARO_EIO, or errno.
 #[unsafe(no_mangle)]
@@ -185,7 +244,7 @@ pub unsafe extern "C" fn baro_samples_open(
             }
         };
         let (id, rows, letters) = (column.id, Vec::new(), String::new());
-        let (newest, next) = (None, 0);
+        let (newest, left, next) = (None, None, 0);
         let from_ns = Some(from_ns);
         *place = Box::into_raw(Box::new(baro_samples {
             store,
@@ -194,6 +253,7 @@ pub unsafe extern "C" fn baro_samples_open(
             interval,
             from_ns,
             newest,
+            left,
             rows,
             letters,
             next,
@@ -203,8 +263,9 @@ pub unsafe extern "C" fn baro_samples_open(
 }
 
 /// The next sample: returns 1 and fills `sample`, or 0 at the end. Of a text only the time is in it:
-/// see baro_samples_text. Blocks for the device from time to time. Damage that was met is BARO_EIO; what
-/// follows it can still be read.
+/// see baro_samples_text. Blocks for the device from time to time. Damage that was met is BARO_EIO, and
+/// so are blocks with values of a field that the recorder recycled before they were read; what follows
+/// can still be read.
 ///
 /// Returns 1, 0, BARO_EINVAL, BARO_EIO, BARO_ERANGE, BARO_EBADMSG, or errno.
 #[unsafe(no_mangle)]
@@ -286,8 +347,7 @@ pub unsafe extern "C" fn baro_samples_text(
         let at = samples.next.checked_sub(1);
         let start = at.and_then(|at| at.checked_sub(1)).and_then(end).unwrap_or(0);
         let found = at.and_then(end).and_then(|end| samples.letters.get(start..end));
-        let is_text =
-            samples.selection.columns().iter().any(|column| column.kind == Some(ValueType::Text));
+        let is_text = samples.is_text();
         let found = found.filter(|_| is_text).ok_or_else(|| {
             let why = "expected a sample of a text, found none; call baro_samples_next before";
             Failure::new(BARO_ENOENT, why)

@@ -6,11 +6,16 @@
 mod checked;
 mod place;
 
+use ::baro_recorder::{Options, Recorder, Rings};
 use baro_store::{Extent, SettleOptions, Settler};
+use baro_sys::counters::{MeasuringAllocator, measured};
 use checked::*;
 use place::{Place, last_error, opened};
 use std::ffi::CString;
 use std::ptr::{null, null_mut};
+
+#[global_allocator]
+static ALLOCATOR: MeasuringAllocator = MeasuringAllocator;
 
 /// Time, value, integer, text.
 type Read = (i64, f64, i64, String);
@@ -140,6 +145,105 @@ fn samples_are_read_after_settling_and_when_the_log_has_gone_round() {
     assert_eq!((code, said.contains("no such series")), (BARO_ENOENT, true), "{said}");
     let (code, said) = refused(&place, "said", 5, 5);
     assert_eq!((code, said.contains("expected below to_ns")), (BARO_EINVAL, true), "{said}");
+}
+
+/// Frames of a number each, and behind them long ones of the same channel, in large blocks.
+fn push_numbers(place: &Place, numbers: i64, long: i64) {
+    place.init();
+    let durable_within_ns = 1_000_000_000;
+    let options = Options { rings: Rings::Private, durable_within_ns, ..Options::default() };
+    let recorder = Recorder::open(place.path(), options).unwrap();
+    let layout = "n:u64@0".parse().unwrap();
+    let channel = recorder.declare_channel_with_layout("raw", &layout).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    for at in 0..numbers + long {
+        let mut frame = at.to_le_bytes().to_vec();
+        frame.resize(if at < numbers { 8 } else { 60_000 }, 0);
+        while producer.push_frame(channel, at, &frame).is_err() {
+            baro_sys::clock::sleep_ns(1_000_000);
+        }
+    }
+    drop(producer);
+    assert_eq!(recorder.close().left, 0);
+}
+
+#[test]
+fn what_the_log_has_lost_of_a_field_since_it_was_opened_is_told() {
+    let place = Place::recycling("samples-slow");
+    let numbers = 1000;
+    push_numbers(&place, numbers, 0);
+    let (samples, kind) = open(&place, "raw.n", 0, numbers);
+    assert_eq!(rest(samples, kind).len(), 1000);
+    push_numbers(&place, 0, 120);
+    // SAFETY: structures of the interface take any bits; valid pointers.
+    unsafe {
+        let mut sample: baro_sample = std::mem::zeroed();
+        sample.type_size = size_of::<baro_sample>() as u32;
+        assert_eq!(baro_samples_seek(samples, 0), 0);
+        let code = baro_samples_next(samples, &mut sample);
+        let said = last_error();
+        assert!(code == BARO_EIO && said.contains("recycled before they were read"), "{said}");
+        assert_eq!(baro_samples_next(samples, &mut sample), 0, "what is left follows");
+        assert_eq!(baro_samples_close(samples), 0);
+    }
+}
+
+#[test]
+fn long_texts_come_in_portions_from_the_first_and_the_newest() {
+    let place = Place::new("samples-long").sized(24 << 20, 0);
+    let (recorder, producer) = opened(&place);
+    let type_size = size_of::<baro_declare_options>() as u32;
+    let options = baro_declare_options { type_size, value_type: BARO_TEXT };
+    let text = |at: i64| format!("{at:0>50000}");
+    let mut id = 0;
+    // SAFETY: valid pointers.
+    unsafe {
+        let name = c"said".as_ptr();
+        assert_eq!(baro_declare(recorder, name, null(), null(), &options, &mut id), 0);
+        for at in 0..200 {
+            let text = text(at);
+            let (bytes, length) = (text.as_ptr().cast(), text.len());
+            while baro_push_text(producer, id, at, bytes, length, null_mut()) != 0 {
+                baro_sys::clock::sleep_ns(1_000_000);
+            }
+        }
+        assert_eq!(baro_producer_close(producer), 0);
+        assert_eq!(baro_close(recorder, null_mut()), 0);
+    }
+    let rows = |from: i64| (from..200).map(|at| (at, text(at))).collect::<Vec<_>>();
+    let texts = |found: Vec<Read>| found.into_iter().map(|row| (row.0, row.3)).collect::<Vec<_>>();
+    for settled in [false, true] {
+        if settled {
+            let mut settler = Settler::open(place.path(), SettleOptions::default()).unwrap();
+            while settler.step(Extent::All).unwrap().more {}
+        }
+        let (samples, kind) = open(&place, "said", i64::MIN, i64::MAX);
+        assert!(texts(rest(samples, kind)) == rows(0), "settled {settled}");
+        for count in [1, 130, 1000] {
+            // SAFETY: a valid handle.
+            assert_eq!(unsafe { baro_samples_newest(samples, count) }, 0);
+            let from = 200_i64.saturating_sub_unsigned(count as u64).max(0);
+            assert!(texts(rest(samples, kind)) == rows(from), "settled {settled}, {count}");
+        }
+        // SAFETY: a valid handle.
+        assert_eq!(unsafe { baro_samples_close(samples) }, 0);
+    }
+    // As the header says.
+    let (samples, _) = open(&place, "said", i64::MIN, i64::MAX);
+    let (count, memory) = measured(|| {
+        let mut count = 0;
+        // SAFETY: structures of the interface take any bits; valid pointers.
+        unsafe {
+            let mut sample: baro_sample = std::mem::zeroed();
+            sample.type_size = size_of::<baro_sample>() as u32;
+            while baro_samples_next(samples, &mut sample) == 1 {
+                count += 1;
+            }
+            assert_eq!(baro_samples_close(samples), 0);
+        }
+        count
+    });
+    assert!(count == 200 && memory.peak_bytes < 12 << 20, "{count} texts, {memory:?}");
 }
 
 /// A series of each type with labels, and a channel with fields.

@@ -6,8 +6,8 @@
 //! so on, with nulls in the others. Which columns there are depends on the selection and never on
 //! the data, so that an empty interval has the columns of a full one.
 //!
-//! Invariant: rows of many series go into one record batch of bounded size. Held by
-//! `tests/forms.rs`.
+//! Invariant: rows of many series go into one record batch of bounded size, in rows and in bytes of
+//! texts. Held by `tests/forms.rs`.
 
 use crate::labels;
 use crate::units::{SERIES_TOLD_MAX, unit_of};
@@ -26,6 +26,8 @@ use std::sync::Arc;
 
 /// Rows of one record batch at most.
 pub(crate) const BATCH_ROWS: usize = 65_536;
+/// And bytes of its texts and names, or one row: Arrow's offsets have 31 bits.
+const BATCH_BYTES: usize = 16 << 20;
 /// Key of the file's metadata, where units and labels are: a JSON array of objects with `name`,
 /// `type`, `unit` and `labels`.
 pub const SERIES_KEY: &str = "barograph:series";
@@ -114,6 +116,8 @@ pub(crate) struct Long {
     keys: Vec<i32>,
     times: Vec<i64>,
     values: Vec<Filling>,
+    /// Bytes of the names and texts being gathered.
+    bytes: usize,
 }
 
 impl Long {
@@ -140,6 +144,7 @@ impl Long {
             keys: Vec::new(),
             times: Vec::new(),
             values: kinds.iter().map(|kind| Filling::new(*kind)).collect(),
+            bytes: 0,
             kinds,
         }
     }
@@ -164,21 +169,34 @@ impl Long {
         let rows = batch.times_ns.len();
         let mut from = 0;
         while from < rows {
-            let to = rows.min(from + BATCH_ROWS - self.keys.len());
             if self.place != Some(batch.target.place) {
                 self.place = Some(batch.target.place);
                 self.names.push(column.name.clone());
+                self.bytes += column.name.len();
             }
+            let most = rows.min(from + BATCH_ROWS - self.keys.len());
+            let to = self.fit(&batch.values, from, most);
             let key = self.names.len() as i32 - 1;
             self.keys.extend(std::iter::repeat_n(key, to - from));
             self.times.extend_from_slice(batch.times_ns.get(from..to).unwrap_or(&[]));
             self.values.iter_mut().for_each(|filling| filling.append(&batch.values, from, to));
-            if self.keys.len() >= BATCH_ROWS {
+            if self.keys.len() >= BATCH_ROWS || self.bytes >= BATCH_BYTES {
                 each(self.batch()?)?;
             }
             from = to;
         }
         Ok(())
+    }
+
+    /// Up to where rows go into this batch, at least one: the row that fills it is its last.
+    fn fit(&mut self, values: &Values<'_>, from: usize, most: usize) -> usize {
+        let Values::Text(texts) = values else { return most };
+        let mut to = from;
+        while to < most && (to == from || self.bytes < BATCH_BYTES) {
+            self.bytes += texts.get(to).map_or(0, str::len);
+            to += 1;
+        }
+        to
     }
 
     /// What has been gathered, if there is any.
@@ -188,7 +206,7 @@ impl Long {
 
     fn batch(&mut self) -> Result<RecordBatch> {
         let names = StringArray::from(std::mem::take(&mut self.names));
-        self.place = None;
+        (self.place, self.bytes) = (None, 0);
         let keys = Int32Array::from(std::mem::take(&mut self.keys));
         let times = TimestampNanosecondArray::from(std::mem::take(&mut self.times));
         let mut columns: Vec<ArrayRef> = vec![

@@ -316,3 +316,35 @@ fn what_is_written_as_parquet_comes_back_bit_for_bit() {
         assert!(found == expected, "round {round}: {} rows of {}", found.len(), expected.len());
     }
 }
+
+/// 65,536 texts of 64 KiB have more bytes than the offsets of one batch reach.
+#[test]
+fn batches_of_long_texts_are_cut_by_their_bytes() {
+    let (_folder, store) = store("long-texts", &[("t", Type::Text, ""), ("x", Type::F64, "")]);
+    let selection = Selection::all(store.catalog(), true).unwrap();
+    let columns = selection.columns();
+    let mut out = Vec::new();
+    let mut arrow = Arrow::new(&selection, None, &mut out).unwrap();
+    // As the store hands them out: up to a megabyte at once.
+    let long = "x".repeat(64 << 10);
+    let bytes = long.repeat(16);
+    let ends: Vec<u32> = (1..=16).map(|at| at * (64 << 10)).collect();
+    for round in 0..40 {
+        let times: Vec<i64> = (round * 16..round * 16 + 16).collect();
+        let texts = Texts { ends: &ends, bytes: &bytes };
+        hand(&mut arrow, columns, 0, &times, Values::Text(texts));
+    }
+    // Short ones are gathered by rows, as numbers are.
+    let (many, none) = (vec![0_u32; 65_536], "");
+    let times: Vec<i64> = (0..65_536).collect();
+    hand(&mut arrow, columns, 0, &times, Values::Text(Texts { ends: &many, bytes: none }));
+    arrow.finish().unwrap();
+    drop(arrow);
+    let batches = batches(&out);
+    let rows: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
+    assert_eq!(rows, [256, 256, 65_536, 128]);
+    let texts = batches.iter().map(|batch| batch.column_by_name("value_text").unwrap());
+    let bytes: Vec<usize> =
+        texts.map(|texts| texts.as_string::<i32>().value_data().len()).collect();
+    assert_eq!(bytes, [16 << 20, 16 << 20, 128 << 16, 0]);
+}

@@ -139,6 +139,16 @@ impl<'a> Known<'a> {
         }
     }
 
+    /// Exact sum of an i64 or bool series; none of another.
+    #[must_use]
+    #[inline]
+    pub fn integer_sum(&self) -> Option<i128> {
+        match self.0 {
+            Form::Exact { sum, kind, .. } => (kind != Type::F64).then_some(sum.sum),
+            Form::Floats(aggregate) => aggregate.integers.map(|integers| integers.sum),
+        }
+    }
+
     /// Whether it is of an i64 or bool series, whose aggregates are integers.
     #[must_use]
     #[inline]

@@ -41,7 +41,8 @@ impl TextSample {
 pub(crate) struct Unsettled {
     /// In the order of recording.
     pub(crate) parts: Vec<LogPart>,
-    pub(crate) texts: Vec<TextSample>,
+    /// Shared with what is kept, for a query may ask for them again and again.
+    pub(crate) texts: Vec<Arc<TextSample>>,
     pub(crate) notes: Notes,
 }
 
@@ -66,7 +67,7 @@ impl Known<'_> {
 #[derive(Debug)]
 struct OfBlock {
     part: Option<LogPart>,
-    texts: Vec<TextSample>,
+    texts: Vec<Arc<TextSample>>,
     notes: Notes,
     bytes: usize,
 }

@@ -14,12 +14,13 @@ use crate::interval::Interval;
 use crate::read::{LiveBlock, Notes, read_segment};
 use crate::runs::Runs;
 use crate::segments::read_segments;
-use crate::unsettled::{TextSample, Unsettled, samples_of, texts_of};
+use crate::unsettled::{Unsettled, samples_of, texts_of};
 use crate::{Error, Result, Store};
 use baro_log::Blocks;
 use baro_sys::storage::Storage;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// How often a log that goes round is looked at anew before the reader gives up.
 const TRIES: u32 = 16;
@@ -143,7 +144,7 @@ impl<'a, S: Storage> Windows<'a, S> {
     }
 
     fn held_bytes(&self) -> usize {
-        let texts = self.held.texts.iter().map(TextSample::bytes).sum::<usize>();
+        let texts = self.held.texts.iter().map(|text| text.bytes()).sum::<usize>();
         texts + self.held.parts.iter().map(crate::unsettled::LogPart::bytes).sum::<usize>()
     }
 
@@ -233,7 +234,7 @@ impl<'a, S: Storage> Windows<'a, S> {
                     total += text.bytes();
                     if of.holds(text.time_ns) && bytes <= most {
                         bytes += text.bytes();
-                        held.texts.push(text);
+                        held.texts.push(Arc::new(text));
                     }
                 });
                 // The first time it goes on, for the times.

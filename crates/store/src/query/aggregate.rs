@@ -130,13 +130,14 @@ impl Aggregate {
         usize::try_from(place).unwrap_or(usize::MAX).clamp(1, values.max(1)) - 1
     }
 
-    /// What two values become, the second later; where it is one of them or their sum.
+    /// What two values become, the second later; where it is one of them or their sum, or of a mean the
+    /// sum that it is made of.
     #[inline]
     pub(super) fn join(self, first: i128, later: i128) -> i128 {
         match self {
             Aggregate::Min => first.min(later),
             Aggregate::Max => first.max(later),
-            Aggregate::Sum => first + later,
+            Aggregate::Sum | Aggregate::Mean => first + later,
             Aggregate::Last => later,
             _ => first,
         }

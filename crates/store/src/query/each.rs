@@ -35,8 +35,11 @@ pub(super) struct Each {
     base: Option<Sample>,
     /// The latest sample, also of steps before.
     latest: Option<Sample>,
-    /// By how much more a counter has risen than its ends differ.
-    set_back: f64,
+    /// What a counter of floats has risen before it was last set back. Each rise counts by itself: in a
+    /// sum over all, what is small, or behind an infinity, would be lost.
+    risen: f64,
+    /// What it has risen from since.
+    risen_from: f64,
     rise_exact: i128,
     /// Value by nanoseconds, and how many of these.
     area: (f64, f64),
@@ -54,7 +57,8 @@ impl Each {
             squares: 0.0,
             base: None,
             latest: None,
-            set_back: 0.0,
+            risen: 0.0,
+            risen_from: 0.0,
             rise_exact: 0,
             area: (0.0, 0.0),
         }
@@ -93,7 +97,11 @@ impl Each {
             return Err(Error::Percentile { limit: PERCENTILE_SAMPLES_MAX });
         }
         match self.form {
-            Form::F64 | Form::Bool => self.floats.push(number(self.form, bits)),
+            Form::F64 | Form::Bool => {
+                let value = number(self.form, bits);
+                // NaN is the largest, whatever its sign.
+                self.floats.push(if value.is_nan() { value.abs() } else { value });
+            }
             Form::I64 | Form::U64 => self.integers.push(self.form.integer(bits)),
         }
         Ok(())
@@ -106,14 +114,20 @@ impl Each {
             return;
         }
         self.count += 1;
+        if self.base.is_none() {
+            self.risen_from = self.latest.map_or(value, |before| number(self.form, before.bits));
+        }
         if let Some(before) = self.latest {
             let was = number(self.form, before.bits);
             let [now, then] = [sample, before].map(|one| self.form.integer(one.bits));
             let reset = self.aggregate != Aggregate::Delta && value < was;
-            self.set_back += if reset { value.max(0.0) - (value - was) } else { 0.0 };
+            if reset {
+                self.risen += apart(was, self.risen_from);
+                self.risen_from = value.min(0.0);
+            }
             self.rise_exact += if reset { now.max(0) } else { now - then };
             let held_ns = sample.time_ns.abs_diff(before.time_ns.max(start_ns)) as f64;
-            self.area = (self.area.0 + was * held_ns, self.area.1 + held_ns);
+            self.area = (self.area.0 + area(was, held_ns), self.area.1 + held_ns);
         }
         self.base = self.base.or(self.latest).or(Some(sample));
         self.latest = Some(sample);
@@ -148,22 +162,20 @@ impl Each {
                 let value = number(self.form, latest.bits);
                 // Where the interval has no end the last value holds for nobody knows how long.
                 let held_ns = if end_ns == i64::MAX { 0 } else { end_ns.abs_diff(latest.time_ns) };
-                let (area, ns) = self.area;
-                let (area, ns) = (area + value * held_ns as f64, ns + held_ns as f64);
-                float(if ns > 0.0 { area / ns } else { value })
+                let (before, ns) = self.area;
+                let held_ns = held_ns as f64;
+                let (all, ns) = (before + area(value, held_ns), ns + held_ns);
+                float(if ns > 0.0 { all / ns } else { value })
             }
         }
     }
 
     /// By how much the series has risen in the step.
     fn rise(&self) -> Option<f64> {
-        let of = |sample: Sample| number(self.form, sample.bits);
-        let (base, latest) = (of(self.base?), of(self.latest?));
+        let latest = number(self.form, self.latest?.bits);
         Some(match self.form {
             Form::I64 | Form::U64 => self.rise_exact as f64,
-            // Also between two infinities.
-            _ if latest == base => self.set_back,
-            Form::F64 | Form::Bool => latest - base + self.set_back,
+            Form::F64 | Form::Bool => self.risen + apart(latest, self.risen_from),
         })
     }
 
@@ -199,6 +211,16 @@ impl Each {
         self.floats.clear();
         self.integers.clear();
         (self.count, self.mean, self.squares) = (0, 0.0, 0.0);
-        (self.base, self.set_back, self.rise_exact, self.area) = (None, 0.0, 0, (0.0, 0.0));
+        (self.base, self.risen, self.rise_exact, self.area) = (None, 0.0, 0, (0.0, 0.0));
     }
+}
+
+/// By how much a value is above another one: by nothing if both are the same infinity.
+fn apart(value: f64, from: f64) -> f64 {
+    if value == from { 0.0 } else { value - from }
+}
+
+/// A value held for a time. An infinite one that is held for none counts for nothing.
+fn area(value: f64, held_ns: f64) -> f64 {
+    if held_ns > 0.0 { value * held_ns } else { 0.0 }
 }

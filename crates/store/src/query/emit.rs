@@ -8,6 +8,8 @@ use std::ops::ControlFlow;
 
 /// Most rows of a batch.
 pub(super) const BATCH_ROWS: usize = 65_536;
+/// Bytes of texts, but for the last, from which on a batch goes out.
+const BATCH_LETTERS: usize = 1 << 20;
 
 /// How bits are to be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,12 +135,14 @@ impl<'a> Emitter<'a> {
         if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// A text.
+    /// A text; of the last ones only they are handed in.
     pub(super) fn text(&mut self, time_ns: i64, text: &str) -> ControlFlow<()> {
         self.times_ns.push(time_ns);
         self.letters.push_str(text);
         self.ends.push(u32::try_from(self.letters.len()).unwrap_or(u32::MAX));
-        if self.last.is_none() && (self.ends.len() >= BATCH_ROWS || self.letters.len() > 1 << 20) {
+        let rows = self.ends.len();
+        let full = rows >= BATCH_ROWS || self.letters.len() > BATCH_LETTERS;
+        if full || rows as u64 >= self.left {
             return self.texts();
         }
         ControlFlow::Continue(())
@@ -189,21 +193,16 @@ impl<'a> Emitter<'a> {
     }
 
     fn texts(&mut self) -> ControlFlow<()> {
-        let rows = self.ends.len();
-        let skip = self.last.map_or(0, |last| rows.saturating_sub(last));
         let left = usize::try_from(self.left).unwrap_or(usize::MAX);
-        let end = rows.min(skip.saturating_add(left));
-        let start = skip.checked_sub(1).and_then(|at| self.ends.get(at).copied()).unwrap_or(0);
-        let ends: Vec<u32> =
-            self.ends.get(skip..end).unwrap_or(&[]).iter().map(|end| end - start).collect();
+        let rows = self.ends.len().min(left);
+        let ends = self.ends.get(..rows).unwrap_or(&[]);
         let last = ends.last().copied().unwrap_or(0) as usize;
-        let bytes = self.letters.get(start as usize..start as usize + last).unwrap_or("");
-        let texts = Texts { ends: &ends, bytes };
-        let times_ns = self.times_ns.get(skip..end).unwrap_or(&[]);
+        let texts = Texts { ends, bytes: self.letters.get(..last).unwrap_or("") };
+        let times_ns = self.times_ns.get(..rows).unwrap_or(&[]);
         let mut flow = ControlFlow::Continue(());
-        if !ends.is_empty() {
-            self.left -= ends.len() as u64;
-            self.notes.rows += ends.len() as u64;
+        if rows > 0 {
+            self.left -= rows as u64;
+            self.notes.rows += rows as u64;
             self.notes.batches += 1;
             let batch = Batch { target: self.target, times_ns, values: Values::Text(texts) };
             flow = (self.each)(&batch);

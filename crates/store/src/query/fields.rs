@@ -3,7 +3,8 @@
 //! and when that is full the hindmost columns are left to a further pass.
 //!
 //! Invariant: memory is bounded by [`ROWS_HELD`], whatever the number of columns and frames. Held
-//! by `fields_come_out_whole_in_several_passes`.
+//! by `fields_come_out_whole_in_several_passes`. What any pass missed is told. Held by
+//! `what_is_recycled_between_two_passes_is_told`.
 
 mod newest;
 
@@ -61,13 +62,16 @@ pub(super) fn columns<S: Storage>(
     // The last rows ask for no blank rest of the log, as little as samples do.
     let index = if query.last.is_some() { store.near()? } else { store.index()? };
     let newest = newest::interval(store, index, selection, places.clone(), query)?;
+    let newest = match newest {
+        Some(part) if !newest::has_rows(store, selection, places.clone(), query, part)? => None,
+        newest => newest,
+    };
     let interval = newest.unwrap_or(query.interval);
     let query = &Query { interval, ..query.clone() };
-    let before = before(store, selection, places.clone(), query)?;
+    let (before, earlier) = before(store, selection, places.clone(), query)?;
     let (mut notes, mut short) = (Notes::default(), 0);
     let most = rows_held.unwrap_or(ROWS_HELD);
     let mut first = places.start;
-    let mut passes = 0;
     while first < places.end {
         let mut waiting: VecDeque<Waiting> =
             (first..places.end).map(|_| Waiting::default()).collect();
@@ -96,10 +100,12 @@ pub(super) fn columns<S: Storage>(
         if let Some(error) = failed {
             return Err(error);
         }
-        if passes == 0 {
-            (notes, short) = (read, missing);
-        }
-        passes += 1;
+        // A later pass may have met what was recycled or damaged since; its columns lack that. All of
+        // it is met again by each, and counts once.
+        let recycled = notes.blocks_recycled.max(read.blocks_recycled);
+        notes.add(read);
+        notes.blocks_recycled = recycled;
+        short = short.max(missing);
         for column in &mut waiting {
             if flow.is_continue() {
                 flow = sink.take(column, 0)?;
@@ -114,25 +120,34 @@ pub(super) fn columns<S: Storage>(
             break;
         }
     }
+    notes.add(earlier);
     Ok((notes, short))
 }
 
-/// The latest value of each column before the interval. Damage there is that of the log, which the
-/// query itself tells of where it reads it.
+/// The latest value of each column before the interval, and what was met there: what the query reads
+/// itself begins later.
 fn before<S: Storage>(
     store: &Store<S>,
     selection: &Selection,
     places: Range<usize>,
     query: &Query,
-) -> Result<Before> {
-    let Some(query) = Before::query(query) else { return Ok(Before::default()) };
-    let mut found = Found::default();
-    let mut take = |batch: &Batch<'_>| {
-        found.take(batch.target.place, batch.times_ns, &batch.values);
-        ControlFlow::Continue(())
+) -> Result<(Before, Notes)> {
+    let Some(last) = Before::query(query) else { return Ok(<_>::default()) };
+    let (mut found, mut notes) = (Found::of(query), Notes::default());
+    let mut ask = |places: Range<usize>, query: &Query, found: &mut Found| -> Result<()> {
+        let mut take = |batch: &Batch<'_>| {
+            found.take(batch.target.place, batch.times_ns, &batch.values);
+            ControlFlow::Continue(())
+        };
+        let mut out = Emitter::new(query, &mut take);
+        notes.add(columns(store, selection, places, query, &mut out, None)?.0);
+        Ok(())
     };
-    columns(store, selection, places, &query, &mut Emitter::new(&query, &mut take), None)?;
-    Ok(found.into())
+    ask(places, &last, &mut found)?;
+    found.past_nan(|places, query, found| {
+        places.iter().try_for_each(|place| ask(*place..*place + 1, query, found))
+    })?;
+    Ok((found.into(), notes))
 }
 
 /// Calls `each` with the points of frames, in time order, until it breaks.

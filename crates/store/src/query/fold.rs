@@ -2,7 +2,11 @@
 //!
 //! Rules, the same whether samples are read or aggregates of a run are used: NaN counts as a
 //! sample and makes mean and sum NaN; min and max pass over it, and are NaN only where there is
-//! nothing else; first and last are what they are.
+//! nothing else; first and last are what they are. Of integers sum and mean come from an exact sum.
+//!
+//! Of floats sum and mean may differ in their last digits where samples were settled in between: those
+//! that are read are added one by one as floats, and a run adds decimals as integers, page by page. To
+//! make both equal, all that is read would have to be put into decimals first.
 
 use super::aggregate::{Aggregate, Every, Fill};
 use super::before::Before;
@@ -33,7 +37,7 @@ pub(super) struct Step {
     pub(super) max: f64,
     pub(super) first: f64,
     pub(super) last: f64,
-    /// Of integers what is asked for, exactly.
+    /// Of integers what is asked for, exactly; of a mean their sum.
     pub(super) exact: i128,
 }
 
@@ -86,21 +90,32 @@ impl Step {
     pub(super) fn bits(&self, form: Form, aggregate: Aggregate) -> Option<u64> {
         match (form.folded(aggregate), aggregate) {
             (_, Aggregate::Count) => Some(self.count),
-            (Form::F64 | Form::Bool, _) => Some(self.value(aggregate).to_bits()),
+            (Form::F64 | Form::Bool, _) => Some(self.value(form, aggregate).to_bits()),
             (folded, _) => folded.bits(self.exact),
         }
     }
 
-    /// The value asked for, of those that join.
-    pub(super) fn value(&self, aggregate: Aggregate) -> f64 {
+    /// The value asked for, of samples of a form; for those that join.
+    pub(super) fn value(&self, form: Form, aggregate: Aggregate) -> f64 {
         match aggregate {
-            Aggregate::Mean => self.sum / self.count as f64,
+            Aggregate::Mean => self.total(form) / self.count as f64,
             Aggregate::Min => self.min,
             Aggregate::Max => self.max,
-            Aggregate::Sum => self.sum,
+            Aggregate::Sum => self.total(form),
             Aggregate::Count => self.count as f64,
             Aggregate::First => self.first,
             _ => self.last,
+        }
+    }
+
+    /// The sum, which becomes a float once, at the end, where it is of integers.
+    #[inline]
+    fn total(&self, form: Form) -> f64 {
+        match (form, i64::try_from(self.exact)) {
+            (Form::F64 | Form::Bool, _) => self.sum,
+            // The conversion of 128 bits is a call; most sums are shorter.
+            (Form::I64 | Form::U64, Ok(exact)) => exact as f64,
+            (Form::I64 | Form::U64, Err(_)) => self.exact as f64,
         }
     }
 }
@@ -110,7 +125,8 @@ impl Step {
     pub(super) fn of(known: baro_runs::Known<'_>, aggregate: Aggregate) -> Self {
         match aggregate {
             Aggregate::Mean | Aggregate::Count => {
-                Step { count: known.count(), sum: known.sum(), ..Step::EMPTY }
+                let exact = known.integer_sum().unwrap_or(0);
+                Step { count: known.count(), sum: known.sum(), exact, ..Step::EMPTY }
             }
             Aggregate::Sum if !known.is_of_integers() => {
                 Step { count: known.count(), sum: known.sum(), ..Step::EMPTY }
@@ -126,7 +142,7 @@ impl Step {
         let exact = of.integers.map_or(0, |integers| match aggregate {
             Aggregate::Min => integers.min.into(),
             Aggregate::Max => integers.max.into(),
-            Aggregate::Sum => integers.sum,
+            Aggregate::Sum | Aggregate::Mean => integers.sum,
             Aggregate::First => integers.first.into(),
             Aggregate::Last => integers.last.into(),
             _ => 0,
@@ -332,7 +348,7 @@ impl Fold {
         let (aggregate, end_ns) = (self.every.aggregate, self.grid.end_ns(self.start_ns));
         let bits = match &mut self.each {
             Some(each) => each.end(end_ns.min(self.interval.to_ns), out.floats),
-            None if out.floats => Some(Some(self.step.value(aggregate).to_bits())),
+            None if out.floats => Some(Some(self.step.value(self.form, aggregate).to_bits())),
             None => Some(self.step.bits(self.form, aggregate)),
         };
         self.step = Step::EMPTY;

@@ -1,14 +1,14 @@
 //! One series from all that has it: of each run only the pages that can hold it are read, and of a
 //! page only the tiles.
 
+mod texts;
+
+use super::Query;
 use super::emit::Emitter;
 use super::fold::Fold;
 use super::sources::{Sources, touches};
-use super::steps::Grid;
 use super::stretch::{Stretch, stretches};
-use super::{Aggregate, Query};
 use crate::Result;
-use crate::ValueType;
 use crate::columns::Columns;
 use crate::damage::Damage;
 use crate::interval::Interval;
@@ -328,71 +328,6 @@ impl<'a, F: StorageFile> One<'a, F> {
                 self.memory.bits.push(row.1);
             }
         }
-    }
-
-    fn texts(
-        &mut self,
-        series: u32,
-        query: &Query,
-        out: &mut Emitter<'_>,
-    ) -> Result<ControlFlow<()>> {
-        // They are counted, and have a first and a last; other aggregates have nothing to say of them.
-        let every = query.every.filter(|every| every.aggregate.result(ValueType::Text).is_some());
-        if query.every.is_some() && (every.is_none() || out.floats) {
-            return Ok(ControlFlow::Continue(()));
-        }
-        let interval = query.interval;
-        let mut found: Vec<(i64, String)> = Vec::new();
-        for run in &self.sources.runs {
-            let pages = run.index.pages().get(run.index.find(series)).unwrap_or(&[]);
-            for entry in pages.iter().filter(|page| page.kind == Type::Text) {
-                let before = found.len();
-                let done = self.memory.page.with(run, entry, |page| {
-                    page.read_text(series, interval.from_ns, interval.to_ns, |time_ns, text| {
-                        found.push((time_ns, text.to_owned()));
-                    })
-                })?;
-                if let Err(damage) = done {
-                    found.truncate(before);
-                    self.damage.push(damage);
-                }
-            }
-        }
-        let recent = self.sources.texts.iter().filter(|text| text.series == series);
-        let recent = recent.filter(|text| interval.holds(text.time_ns));
-        found.extend(recent.map(|text| (text.time_ns, text.text.clone())));
-        found.reverse();
-        found.sort_by_key(|row| row.0);
-        found.dedup_by_key(|row| row.0);
-        if let Some(every) = every {
-            let mut grid = Grid::of(query);
-            let mut rest = found.as_slice();
-            while let Some((first_ns, _)) = rest.first() {
-                let (start_ns, end_ns) = (grid.start_ns(*first_ns), grid.end_ns(*first_ns));
-                let (step, later) =
-                    rest.split_at(rest.partition_point(|row| row.0 < end_ns || end_ns == i64::MAX));
-                let of = match every.aggregate {
-                    Aggregate::First => step.first(),
-                    _ => step.last(),
-                };
-                let Some((_, text)) = of else { break };
-                let flow = match every.aggregate {
-                    Aggregate::Count => out.step(start_ns, Some(step.len() as u64)),
-                    _ => out.text(start_ns, text),
-                };
-                rest = later;
-                if flow.is_break() {
-                    return Ok(flow);
-                }
-            }
-            return Ok(out.end());
-        }
-        for (time_ns, text) in found {
-            if out.text(time_ns, &text).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(out.end())
     }
 }
 

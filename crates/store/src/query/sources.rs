@@ -26,7 +26,7 @@ pub(crate) struct Sources<F> {
     pub(super) runs: Vec<Arc<RunFile<F>>>,
     pub(super) parts: Vec<LogPart>,
     /// In the order of recording.
-    pub(crate) texts: Vec<TextSample>,
+    pub(crate) texts: Vec<Arc<TextSample>>,
     /// What was met when the log was read.
     pub(super) notes: Notes,
 }

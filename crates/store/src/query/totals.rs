@@ -244,7 +244,7 @@ impl<'a, F: StorageFile> Work<'a, F> {
         let found = self.found.get_mut(..used).unwrap_or(&mut []);
         let mut row = |(id, step): &(u32, Step)| {
             if !asked.exact {
-                rows.push(*id, step.value(asked.aggregate));
+                rows.push(*id, step.value((asked.kind)(*id).into(), asked.aggregate));
                 return;
             }
             match step.bits((asked.kind)(*id).into(), asked.aggregate) {

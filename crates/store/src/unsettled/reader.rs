@@ -2,7 +2,7 @@
 //!
 //! Held by `tests/newest.rs`: what is read, and how often.
 
-use super::{Known, OfBlock, TextSample, samples_of, texts_of};
+use super::{Known, OfBlock, samples_of, texts_of};
 use crate::damage::{Damage, Loss, Source};
 use crate::index::Patience;
 use crate::mask::Mask;
@@ -11,6 +11,7 @@ use crate::{Error, Result, Store};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Storage, StorageFile};
+use std::sync::Arc;
 
 /// Most bytes read at once, but for a block that is larger.
 const AT_ONCE_BYTES: u64 = 1 << 20;
@@ -80,9 +81,9 @@ impl<'a, S: Storage> BlockReader<'a, S> {
                 let live = LiveBlock { block: whole, file, offset: place.offset, mask };
                 found.part = samples_of(&live, &mut found.notes);
                 let mut notes = Notes::default();
-                texts_of(&live, &mut notes, |text| found.texts.push(text));
+                texts_of(&live, &mut notes, |text| found.texts.push(Arc::new(text)));
                 found.notes.add(notes);
-                let texts = found.texts.iter().map(TextSample::bytes).sum::<usize>();
+                let texts = found.texts.iter().map(|text| text.bytes()).sum::<usize>();
                 let part = found.part.as_ref().map_or(0, super::LogPart::bytes);
                 found.bytes = texts + part + size_of::<OfBlock>();
             }

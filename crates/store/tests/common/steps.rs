@@ -31,9 +31,9 @@ pub fn rows(all: &[Sample], asked: &Asked<'_>) -> Vec<Row> {
     let Interval { from_ns, to_ns } = asked.interval;
     let inside: Vec<Sample> =
         all.iter().copied().filter(|one| asked.interval.holds(one.time_ns)).collect();
-    let earlier = all.iter().copied().rfind(|one| one.time_ns < from_ns);
     let follows = |one: &Sample| !asked.looks_back() || !one.float.is_nan();
-    let mut before = earlier.filter(follows);
+    let earlier = all.iter().copied().rfind(|one| one.time_ns < from_ns && follows(one));
+    let mut before = earlier;
     let mut found: Vec<Step> = Vec::new();
     for step in inside.chunk_by(|a, b| (asked.step_of)(a.time_ns).0 == (asked.step_of)(b.time_ns).0)
     {
@@ -125,14 +125,14 @@ impl Asked<'_> {
             Aggregate::First => exactly(first.float),
             Aggregate::Last => exactly(last.float),
             Aggregate::Percentile(millionths) => {
-                floats.sort_by(f64::total_cmp);
+                floats.sort_by(by_size);
                 // The smallest that so many do not exceed.
                 let needed = count * f64::from(millionths) / 1e6;
                 let at = (0..floats.len()).find(|at| (at + 1) as f64 >= needed - 1e-9).unwrap();
                 exactly(floats[at])
             }
             Aggregate::Median => {
-                floats.sort_by(f64::total_cmp);
+                floats.sort_by(by_size);
                 let half = floats.len() / 2;
                 let other =
                     if floats.len().is_multiple_of(2) { floats[half - 1] } else { floats[half] };
@@ -175,4 +175,9 @@ impl Asked<'_> {
             }
         }
     }
+}
+
+/// NaN is the largest, whatever its sign.
+fn by_size(a: &f64, b: &f64) -> std::cmp::Ordering {
+    a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(b))
 }

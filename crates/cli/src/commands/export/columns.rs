@@ -42,6 +42,7 @@ pub(super) fn export(
     let mut written = Written::default();
     if arguments.partition_by.is_some() {
         let days = days(store, request, &mut written.notes)?;
+        let recycled = std::mem::take(&mut written.notes.read.blocks_recycled);
         let mut all = NewFolder::create(&arguments.file)?;
         for day in days {
             let interval = cut(request.interval, day);
@@ -51,6 +52,9 @@ pub(super) fn export(
             one(store, request, interval, &output, &mut written)?;
         }
         all.finish()?;
+        // The files of the days have met them again, but for days that have nothing else.
+        let all = &mut written.notes.read.blocks_recycled;
+        *all = recycled.max(*all);
     } else {
         let output = Output::choose(Some(format), Some(&arguments.file), arguments.force)?;
         one(store, request, request.interval, &output, &mut written)?;
@@ -74,8 +78,8 @@ fn date(day: i64) -> String {
 
 /// The part of an interval that lies in a day.
 fn cut(interval: Interval, day: i64) -> Interval {
-    let start_ns = day.saturating_mul(DAY_NS);
-    let end_ns = start_ns.saturating_add(DAY_NS);
+    // The first day there is begins before all times: not from its start.
+    let (start_ns, end_ns) = (day.saturating_mul(DAY_NS), (day + 1).saturating_mul(DAY_NS));
     Interval { from_ns: interval.from_ns.max(start_ns), to_ns: interval.to_ns.min(end_ns) }
 }
 
@@ -88,7 +92,7 @@ fn days(store: &Store, request: &Request, notes: &mut QueryNotes) -> Result<BTre
         days.extend(batch.times_ns.iter().map(|time_ns| time_ns.div_euclid(DAY_NS)));
         ControlFlow::Continue(())
     })?;
-    notes.read.damage.extend(found.read.damage);
+    notes.read = found.read;
     Ok(days)
 }
 
@@ -139,4 +143,60 @@ fn print(store: &Store, arguments: &Arguments, written: &Written, frames: usize)
         files => out!("{}: {rows} rows in {files} files, {bytes}", path.display()),
     }
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+mod tests {
+    use super::*;
+    use baro_log::{Geometry, init};
+    use baro_ondisk::{Layout, StoreId, WhenFull};
+    use baro_recorder::{Options, Recorder, Rings};
+    use baro_store::{Reading, Selection};
+    use baro_sys::disk::Disk;
+
+    #[test]
+    fn each_time_is_in_the_file_of_one_day() {
+        let first = i64::MIN.div_euclid(DAY_NS);
+        let [a, b] = [first, first + 1].map(|day| cut(Interval::ALL, day));
+        assert_eq!((a.from_ns, a.to_ns, b.from_ns), (i64::MIN, (first + 1) * DAY_NS, a.to_ns));
+        assert_eq!(b.to_ns, (first + 2) * DAY_NS);
+        let last = i64::MAX.div_euclid(DAY_NS);
+        assert_eq!(cut(Interval::ALL, last).to_ns, i64::MAX);
+        assert_eq!((date(first).as_str(), date(last).as_str()), ("1677-09-21", "2262-04-11"));
+    }
+
+    /// A day of which nothing is left has no file, so that alone says that it is missing.
+    #[test]
+    fn what_was_recycled_before_days_were_counted_is_told() {
+        let path = std::env::temp_dir().join(format!("baro-cli-days-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        let disk = Disk::create(&path).unwrap();
+        let (segment_bytes, catalog_bytes, when_full) = (1 << 20, 1 << 20, WhenFull::Recycle);
+        let geometry = Geometry { segment_bytes, segments: 4, catalog_bytes, when_full };
+        init(&disk, &path, StoreId([5; 16]), 1, &geometry, |_| {}).unwrap();
+        let options = Options { rings: Rings::Private, ..Options::default() };
+        let recorder = Recorder::open(&path, options).unwrap();
+        let layout: Layout = "n:u8@0".parse().unwrap();
+        let channel = recorder.declare_channel_with_layout("c", &layout).unwrap();
+        let mut producer = recorder.producer().unwrap();
+        let mut push = |time_ns, bytes: usize| {
+            producer.push_frame(channel, time_ns, &vec![1; bytes]).unwrap();
+            assert!(recorder.wait_durable(&producer, producer.next_sequence(), 60_000_000_000));
+        };
+        push(0, 1);
+        let store = Store::open(&path).unwrap();
+        let selection = Selection::all(store.catalog(), true).unwrap();
+        let (reading, pin) = (Reading::default(), None);
+        let request = Request { interval: Interval::ALL, selection, reading, pin };
+        let counted = || {
+            let mut notes = QueryNotes::default();
+            let days = days(&store, &request, &mut notes).unwrap();
+            (days.len(), notes.read.blocks_recycled > 0)
+        };
+        assert_eq!(counted(), (1, false));
+        (0..100).for_each(|at| push(at, 60_000));
+        assert_eq!(counted(), (0, true));
+        std::fs::remove_dir_all(&path).unwrap();
+    }
 }

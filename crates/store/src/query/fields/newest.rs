@@ -4,9 +4,10 @@
 //!
 //! Held by `tests/newest.rs`.
 
+use super::super::emit::Emitter;
 use super::super::newest::behind;
 use super::super::steps::Grid;
-use super::super::{Every, Query};
+use super::super::{Aggregate, Batch, Every, Query};
 use crate::backwards::{Backwards, records_of};
 use crate::index::Index;
 use crate::interval::Interval;
@@ -14,7 +15,7 @@ use crate::{Result, Selection, Store};
 use baro_ondisk::Kind;
 use baro_sys::storage::Storage;
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 /// Most rows that are looked for, of all columns together: with more it is no short answer.
 const ROWS_MAX: usize = 64 << 10;
@@ -68,4 +69,29 @@ pub(super) fn interval<S: Storage>(
             });
         })?;
     }
+}
+
+/// Whether each of the columns at `places` has the last rows in this part: a sum of integers that is
+/// larger than its type has none.
+pub(super) fn has_rows<S: Storage>(
+    store: &Store<S>,
+    selection: &Selection,
+    places: Range<usize>,
+    query: &Query,
+    part: Interval,
+) -> Result<bool> {
+    let sums = query.every.is_some_and(|every| every.aggregate == Aggregate::Sum);
+    let Some(last) = query.last.filter(|_| sums) else { return Ok(true) };
+    let mut rows = vec![0; places.len()];
+    let mut count = |batch: &Batch<'_>| {
+        let at = batch.target.place.checked_sub(places.start);
+        if let Some(rows) = at.and_then(|at| rows.get_mut(at)) {
+            *rows += batch.times_ns.len();
+        }
+        ControlFlow::Continue(())
+    };
+    let query = Query { interval: part, last: None, limit: None, ..query.clone() };
+    let mut out = Emitter::new(&query, &mut count);
+    super::columns(store, selection, places.clone(), &query, &mut out, None)?;
+    Ok(rows.iter().all(|rows| *rows >= last))
 }
