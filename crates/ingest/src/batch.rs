@@ -112,10 +112,10 @@ impl Batch {
         self.reach() == Reach::default() && self.wholes.is_empty()
     }
 
-    /// Whether it has points with anything new.
+    /// How many new series there can be in those points at most: a field of line protocol has four bytes.
     #[must_use]
-    pub fn has_wholes(&self) -> bool {
-        !self.wholes.is_empty()
+    pub fn new_max(&self) -> u64 {
+        (self.wholes.len() + self.whole.len() / 4) as u64
     }
 
     /// Forgets all, and keeps its memory.

@@ -91,6 +91,8 @@ pub struct Intake<'a> {
     names: Names,
     /// Series that may still be declared.
     new_left: usize,
+    /// It was looked what others have declared, since the last push.
+    has_learned: bool,
     held: Vec<HeldSample>,
     texts: String,
     columns: Columns,
@@ -134,6 +136,7 @@ impl<'a> Intake<'a> {
             manner,
             names: Names::new()?,
             new_left: manner.new_max,
+            has_learned: false,
             held: Vec::new(),
             texts: String::new(),
             columns: Columns::default(),
@@ -154,7 +157,7 @@ impl<'a> Intake<'a> {
         self.target.ledger().begin(self.inputs);
         self.inputs = self.inputs.saturating_add(1);
         self.in_parts = false;
-        (self.point, self.came_ns) = (0, None);
+        (self.point, self.came_ns, self.has_learned) = (0, None, false);
         self.names.forget_units();
         self.part();
     }
@@ -237,15 +240,18 @@ impl<'a> Intake<'a> {
 
     /// Takes a sample of a series whose key is not known.
     fn take_first(&mut self, row: &Row<'_>, key: Key, tell: &mut Tell<'_>) -> Result<()> {
-        if let Some(Declared { id, kind, joint, .. }) = self.target.declared(row.series) {
-            self.fed.series += usize::from(self.names.see(id, joint));
-            if self.fit(row, Series::Declared(id), kind, tell)? {
-                self.names.remember(key, Met { id, kind });
-            }
-            return Ok(());
+        if let Some(declared) = self.target.declared(row.series) {
+            return self.take_declared(row, key, &declared, tell);
         }
         if let Some((place, kind)) = self.names.get_new(row) {
             return self.fit(row, Series::New(place), kind, tell).map(drop);
+        }
+        // Others may have declared it meanwhile: then it is not new, and has a type.
+        if !std::mem::replace(&mut self.has_learned, true)
+            && self.target.learn().is_ok()
+            && let Some(declared) = self.target.declared(row.series)
+        {
+            return self.take_declared(row, key, &declared, tell);
         }
         let kind = row.types.declares(row.value);
         if let Err(reason) = self.may_be_new(row, kind) {
@@ -255,6 +261,22 @@ impl<'a> Intake<'a> {
         self.new_left -= 1;
         let place = self.names.add_new(row.series, kind, key);
         self.fit(row, Series::New(place), kind, tell).map(drop)
+    }
+
+    /// Takes the first sample of a series that is declared.
+    fn take_declared(
+        &mut self,
+        row: &Row<'_>,
+        key: Key,
+        declared: &Declared,
+        tell: &mut Tell<'_>,
+    ) -> Result<()> {
+        let Declared { id, kind, joint, .. } = *declared;
+        self.fed.series += usize::from(self.names.see(id, joint));
+        if self.fit(row, Series::Declared(id), kind, tell)? {
+            self.names.remember(key, Met { id, kind });
+        }
+        Ok(())
     }
 
     fn may_be_new<'r>(&mut self, row: &Row<'r>, kind: Type) -> std::result::Result<(), Reason<'r>> {
@@ -387,6 +409,7 @@ impl<'a> Intake<'a> {
             self.held = new;
         }
         self.declare(tell)?;
+        self.has_learned = false;
         let mut held = std::mem::take(&mut self.held);
         self.count_replaced(&held);
         self.push(&held)?;

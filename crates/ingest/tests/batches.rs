@@ -29,7 +29,7 @@ fn a_batch_is_pushed_in_its_order_and_what_is_new_is_known_after_it() {
     let options = Options { rings: Rings::Private, ..Options::default() };
     let recorder = Recorder::open(&path, options).unwrap();
     recorder.declare(&[("old", Type::F64, ""), ("text", Type::Text, "")]).unwrap();
-    let target = Target::of(&recorder, Room::AtMost(1_000_000_000)).unwrap();
+    let target = Target::of(&recorder, Room::AtMost(60_000_000_000)).unwrap();
     let mut intake = Intake::new("test", target, Manner::together()).unwrap();
     let (known, maker) = (intake.share(), intake.maker());
     let key = |name: &str| -> Key { maker.key(name.as_bytes()) };

@@ -228,14 +228,14 @@ impl<'a> Sink<'a> {
     }
 
     /// Takes what `work` takes of these bytes, which follow those before, and pushes it. `of`: the ring whose
-    /// names were used.
+    /// names were used; `new_max`: how many new series it can have.
     pub(crate) fn piece(
         &mut self,
         bytes: &[u8],
-        of: u64,
+        (of, new_max): (u64, u64),
         work: impl FnOnce(&mut Intake<'static>, &mut Faults) -> baro_ingest::Result<()>,
     ) -> Result<(), Overload> {
-        let result = self.push(of, work);
+        let result = self.push((of, new_max), work);
         self.pass_over(bytes);
         result
     }
@@ -258,7 +258,7 @@ impl<'a> Sink<'a> {
 
     fn push(
         &mut self,
-        of: u64,
+        (of, new_max): (u64, u64),
         work: impl FnOnce(&mut Intake<'static>, &mut Faults) -> baro_ingest::Result<()>,
     ) -> Result<(), Overload> {
         // Clients wait for some seconds: the lane, the ring and the recorder have them together.
@@ -272,20 +272,19 @@ impl<'a> Sink<'a> {
         }
         let none = || Overload::Lane(NoLane::NoRing(String::new()));
         let intake = held.intake().ok_or_else(none)?;
-        intake.wait_at_most(end_ns.saturating_sub(clock::monotonic_ns()));
         intake.begin();
         intake.came_at(clock::realtime_ns());
         let (before, declarations) = (intake.fed.samples, intake.fed.declarations);
-        let (declared, no_more) = (intake.fed.declared, self.faults.no_more);
-        let quota = &self.lanes.quota;
+        let (quota, no_more) = (&self.lanes.quota, self.faults.no_more);
+        let turn = quota.turn(intake, self.prefix, new_max, end_ns).map_err(Overload::Lane)?;
+        intake.wait_at_most(end_ns.saturating_sub(clock::monotonic_ns()));
         let faults = &mut self.faults;
-        let (left, bound) = quota.left(intake, self.prefix);
-        intake.limit_new(left);
-        faults.bound = bound;
+        intake.limit_new(turn.left);
+        faults.bound = turn.bound;
         let result =
             work(intake, faults).and_then(|()| intake.flush(&mut |refusal| faults.refuse(refusal)));
         self.samples += intake.fed.samples.saturating_sub(before);
-        quota.declared(intake, self.prefix, intake.fed.declared.saturating_sub(declared));
+        turn.end(intake);
         quota.refused(self.faults.no_more.saturating_sub(no_more));
         self.declares = intake.fed.declarations != declarations;
         self.pushed = Some((view, generation, intake.next_sequence()));
@@ -320,7 +319,7 @@ mod tests {
             let all = [(first, 1..1 + ends(first)), (second, 1 + ends(first)..6)];
             for (bytes, lines) in all {
                 lines.for_each(|line| sink.faults.add(line, || "x".to_owned()));
-                assert!(sink.piece(bytes, 0, |_, _| Ok(())).is_err(), "there is no ring");
+                assert!(sink.piece(bytes, (0, 0), |_, _| Ok(())).is_err(), "there is no ring");
             }
             let begins: Vec<&str> =
                 sink.faults.first.iter().map(|fault| fault.begins.as_str()).collect();

@@ -336,9 +336,8 @@ fn in_parts(
         } else {
             let made = own(piece.len()) + lines.batch.memory_bytes() as u64;
             share.grow_to(made).map_err(Overload::from)?;
-            sink.piece(bytes, names.generation, |intake, faults| {
-                lines.push(&names, intake, faults)
-            })?;
+            let of = (names.generation, lines.batch.new_max());
+            sink.piece(bytes, of, |intake, faults| lines.push(&names, intake, faults))?;
             lines.batch.clear();
         }
         if ended {
@@ -367,9 +366,12 @@ fn whole(
     share.grow_to(all).map_err(Overload::from)?;
     let names = sink.names()?;
     lines.read(&bytes, true, &names, &mut sink.faults);
-    sink.piece(&bytes, names.generation, |intake, faults| {
+    let of = (names.generation, lines.batch.new_max());
+    sink.piece(&bytes, of, |intake, faults| {
         if faults.is_empty() {
             lines.push(&names, intake, faults)?;
+            // Whether all can be declared, and as what, is known before anything is pushed.
+            intake.declare_held(&mut |refusal| faults.refuse(refusal))?;
         }
         if !faults.is_empty() {
             intake.give_up();

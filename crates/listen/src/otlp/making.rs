@@ -224,7 +224,7 @@ impl<'a, 's> Making<'a, 's> {
         }
         let Making { sink, names, batch, new, .. } = self;
         let mut news = new.iter();
-        sink.piece(&[], names.generation, |intake, faults| {
+        sink.piece(&[], (names.generation, batch.new_max()), |intake, faults| {
             intake.take_batch(batch, |intake: &mut Intake<'static>, line, text| {
                 let Some(new) = news.next() else { return Ok(()) };
                 let (unit, series) = text.split_at_checked(new.unit_bytes).unwrap_or(("", text));

@@ -150,7 +150,7 @@ impl<'a, 's> Making<'a, 's> {
         let Making { sink, names, batch, new, ends, .. } = self;
         let mut rest = (new.as_slice(), 0, ends.iter());
         let maker = names.maker.with(b"");
-        sink.piece(&[], names.generation, |intake, faults| {
+        sink.piece(&[], (names.generation, batch.new_max()), |intake, faults| {
             intake.take_batch(batch, |intake: &mut Intake<'static>, number, name| {
                 let (new, from, ends) = &mut rest;
                 let end = ends.next().copied().unwrap_or(*from);
