@@ -127,10 +127,15 @@ fn shown(bytes: &[u8]) -> String {
     }
 }
 
-/// Why a request is to come again.
+/// Why a request is to come again, or in parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Overload {
     Memory,
+    /// No memory will ever do: what the request needs, and what there is.
+    TooLarge {
+        needed_bytes: u64,
+        max_bytes: u64,
+    },
     Lane(NoLane),
     /// The ring is full, or the recorder does not answer: why.
     Ring(String),
@@ -140,10 +145,19 @@ pub(crate) enum Overload {
 }
 
 impl Overload {
+    /// The status that says so: what can never be taken is not to come again.
+    pub(crate) fn status(&self) -> u16 {
+        match self {
+            Overload::TooLarge { .. } => 413,
+            _ => 503,
+        }
+    }
+
     /// What is the same of all of its kind, for counters and for the log.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Overload::Memory => "no_memory",
+            Overload::TooLarge { .. } => "too_large",
             Overload::Lane(NoLane::NoRing(_)) => "no_recorder",
             Overload::Lane(NoLane::Busy) => "busy",
             Overload::Ring(_) => "ring_full",
@@ -159,6 +173,12 @@ impl fmt::Display for Overload {
             Overload::Memory => f.write_str(
                 "requests that are under way take all memory that they may (--in-flight): send this one \
                  again",
+            ),
+            Overload::TooLarge { needed_bytes, max_bytes } => write!(
+                f,
+                "expected a request that takes at most {max_bytes} bytes of memory with what is made of it \
+                 (--in-flight), found one that takes {needed_bytes}: send it in parts, or give the \
+                 listener a larger --in-flight"
             ),
             Overload::Lane(NoLane::NoRing(why)) => write!(f, "nobody records now: {why}"),
             Overload::Lane(NoLane::Busy) => {
@@ -177,8 +197,13 @@ impl fmt::Display for Overload {
 }
 
 impl From<NoMemory> for Overload {
-    fn from(_: NoMemory) -> Self {
-        Overload::Memory
+    fn from(none: NoMemory) -> Self {
+        match none {
+            NoMemory::Now => Overload::Memory,
+            NoMemory::Ever { needed_bytes, max_bytes } => {
+                Overload::TooLarge { needed_bytes, max_bytes }
+            }
+        }
     }
 }
 

@@ -11,8 +11,6 @@ use baro_sources::otlp::{Fault, Number, Point, Sample};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// What is made of a request before it is pushed.
-pub(super) const MADE_BYTES: usize = 1 << 20;
 /// Between two looks at how much that is.
 const LOOK_BYTES: usize = 64 << 10;
 
@@ -48,6 +46,8 @@ pub(super) struct Making<'a, 's> {
     unseen: usize,
     /// Points that were refused since the last push.
     refused: usize,
+    /// What is made before it is pushed.
+    made_bytes: usize,
 }
 
 /// Equal for equal numbers of all kinds: an integer that no float is, is itself.
@@ -74,7 +74,11 @@ fn value(number: Number) -> Value<'static> {
 }
 
 impl<'a, 's> Making<'a, 's> {
-    pub(super) fn new(sink: &'a mut Sink<'s>, pass: &'a Pass) -> Result<Self, Overload> {
+    pub(super) fn new(
+        sink: &'a mut Sink<'s>,
+        pass: &'a Pass,
+        made_bytes: usize,
+    ) -> Result<Self, Overload> {
         let names = sink.names()?;
         let (new, met, text) = (Vec::new(), Vec::new(), String::new());
         let (batch, taken, of_point) = (Batch::default(), HashMap::new(), Vec::new());
@@ -90,6 +94,7 @@ impl<'a, 's> Making<'a, 's> {
             of_point,
             unseen: 0,
             refused: 0,
+            made_bytes,
         })
     }
 
@@ -140,10 +145,10 @@ impl<'a, 's> Making<'a, 's> {
                 self.unseen += self.text.len() + size_of::<New>();
             }
         }
-        if self.unseen >= LOOK_BYTES {
+        if self.unseen >= LOOK_BYTES.min(self.made_bytes) {
             self.unseen = 0;
             let made = self.batch.used_bytes() + self.new.len() * size_of::<New>();
-            if made >= MADE_BYTES {
+            if made >= self.made_bytes {
                 self.push()?;
             }
         }
