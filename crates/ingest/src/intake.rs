@@ -321,6 +321,14 @@ impl<'a> Intake<'a> {
             self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
             return Ok(false);
         }
+        let limit_bytes = self.target.record_bytes_max();
+        if let Fit::Text(text) = fit
+            && text.len() > limit_bytes
+        {
+            let reason = Reason::TextTooLong { bytes: text.len(), limit_bytes };
+            self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
+            return Ok(false);
+        }
         let (time_ns, line) = (row.time_ns, row.line);
         let held = match fit {
             Fit::Word(word) => Held::Word(word),
@@ -342,6 +350,7 @@ impl<'a> Intake<'a> {
             let of_line = matches!(
                 refusal.reason,
                 Reason::Misfit(_)
+                    | Reason::TextTooLong { .. }
                     | Reason::NameTooLong { .. }
                     | Reason::NoName
                     | Reason::BareLabels

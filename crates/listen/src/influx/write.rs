@@ -162,6 +162,7 @@ impl Lines<'_> {
     fn read(&mut self, bytes: &[u8], ended: bool, names: &Names, faults: &mut Faults) {
         let maker = self.maker(names);
         let Lines { parser, batch, lines, last, held_bytes, .. } = self;
+        batch.limit_texts(names.text_bytes_max);
         let known = names.known.read();
         let mut making = Making { known: &known, batch, faults, lines, last, any: false };
         parser.feed(bytes, maker, &mut making);
