@@ -64,7 +64,8 @@ fn said(sink: &Sink<'_>, counts: Counts) -> String {
     }
     if counts.long_resources > 0 {
         reasons.push(format!(
-            "{} resources have no target_info, since their attributes are too long for a name of 1024 bytes",
+            "{} resources have no target_info, since their attributes are too long for a name of 1024 bytes, \
+             or one has no name or comes twice",
             counts.long_resources
         ));
     }
