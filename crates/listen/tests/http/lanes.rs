@@ -100,3 +100,23 @@ fn all_or_nothing_is_decided_before_anything_is_pushed() {
     assert_eq!(found["k_v"], [sample(0, "1"), sample(6, "6")]);
     assert!(found.get("n_v").is_none_or(Vec::is_empty), "{found:?}");
 }
+
+#[test]
+fn two_names_of_one_series_are_refused_by_every_lane() {
+    let Some(mut scene) = Scene::new("lanes-joint", &[]) else { return };
+    let write =
+        |line: &str, at: i64| scene.client().post("/write", format!("{line} {}", TIME + at));
+    assert_eq!(write("m a_b=1", 0).status, 204);
+    for at in 1..5 {
+        let told = write("m_a b=2", at);
+        assert_eq!(told.status, 400, "{told:?}");
+        assert_eq!(write("m a_b=3", 10 + at).status, 204);
+    }
+    // Also where it has another type, which is found out first.
+    for at in 1..3 {
+        assert_eq!(write("m_a b=2i", at).status, 400);
+    }
+    scene.end_recorder();
+    let times: Vec<i64> = scene.of("m_a_b").iter().map(|(time, _)| time - TIME).collect();
+    assert_eq!(times, [0, 11, 12, 13, 14]);
+}

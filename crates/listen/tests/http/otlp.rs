@@ -147,17 +147,14 @@ fn points_are_read_back_equal_and_what_has_no_place_is_said() {
     scene.end_recorder();
     let found = scene.samples();
     let one = |time: i64, value: &str| vec![(time, value.to_owned())];
-    let waits = |value: &str| [one(TIME, value), one(TIME + 10, value)].concat();
+    let temps = [one(TIME, "21.5"), one(TIME + 1, "22.0")].concat();
+    let twice =
+        |at: i64, behind: i64, value: &str| [one(at, value), one(at + behind, value)].concat();
+    let waits = |value: &str| twice(TIME, 10, value);
     let expected: BTreeMap<String, Vec<(i64, String)>> = [
-        (
-            "room_temp_celsius{job=\"rig\",room=\"lab\"}",
-            [one(TIME, "21.5"), one(TIME + 1, "22.0")].concat(),
-        ),
-        // It stays where the first point of its resource is refused.
-        (
-            "target_info{job=\"rig\",os=\"linux\"}",
-            [one(TIME, "1.0"), one(TIME + 2, "1.0")].concat(),
-        ),
+        ("room_temp_celsius{job=\"rig\",room=\"lab\"}", temps),
+        // The point of the second one is refused.
+        ("target_info{job=\"rig\",os=\"linux\"}", twice(TIME, 2, "1.0")),
         ("wait_seconds_bucket{job=\"rig\",le=\"0.5\"}", waits("1.0")),
         ("wait_seconds_bucket{job=\"rig\",le=\"1\"}", waits("3.0")),
         ("wait_seconds_bucket{job=\"rig\",le=\"+Inf\"}", waits("6.0")),
