@@ -58,9 +58,16 @@ pub struct Batch {
     line: u64,
     time_ns: Option<i64>,
     begun: Reach,
+    /// Bytes of the longest text that the intake takes; `None`: of any.
+    text_bytes_max: Option<usize>,
 }
 
 impl Batch {
+    /// From now on no text is taken that is longer than this ([`Intake::record_bytes_max`](crate::Intake::record_bytes_max)).
+    pub fn limit_texts(&mut self, text_bytes_max: usize) {
+        self.text_bytes_max = Some(text_bytes_max);
+    }
+
     /// A point begins, whose series have been met.
     pub fn begin(&mut self, line: u64, time_ns: Option<i64>) {
         (self.line, self.time_ns, self.begun) = (line, time_ns, self.reach());
@@ -75,6 +82,10 @@ impl Batch {
                 let row = self.columns.len() as u32;
                 self.columns.push(time_ns, met.id, word, self.line);
                 Untimed::Row(row)
+            }
+            // The intake says why.
+            Fit::Text(text) if self.text_bytes_max.is_some_and(|most| text.len() > most) => {
+                return false;
             }
             Fit::Text(text) => {
                 let (line, start, row) = (self.line, self.text.len(), self.texts.len() as u32);
@@ -112,10 +123,10 @@ impl Batch {
         self.reach() == Reach::default() && self.wholes.is_empty()
     }
 
-    /// Whether it has points with anything new.
+    /// How many new series there can be in those points at most: a field of line protocol has four bytes.
     #[must_use]
-    pub fn has_wholes(&self) -> bool {
-        !self.wholes.is_empty()
+    pub fn new_max(&self) -> u64 {
+        (self.wholes.len() + self.whole.len() / 4) as u64
     }
 
     /// Forgets all, and keeps its memory.

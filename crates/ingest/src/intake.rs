@@ -15,6 +15,7 @@
 
 mod batches;
 mod declaring;
+mod first;
 mod shared;
 mod times;
 
@@ -28,10 +29,8 @@ use crate::refusal::{Reason, Refusal, Tell};
 use crate::replaced::{Replaced, Taken, text_bits};
 use crate::target::{Columns, Target};
 use crate::types::{Fit, Word, fit};
-use baro_log::Declared;
+use baro_ondisk::Type;
 use baro_ondisk::limits::NAME_BYTES_MAX;
-use baro_ondisk::{Type, has_bare_labels};
-use baro_sources::Key;
 
 /// Samples of one time that go into one record.
 const ONE_TIME_MAX: usize = 4096;
@@ -91,6 +90,8 @@ pub struct Intake<'a> {
     names: Names,
     /// Series that may still be declared.
     new_left: usize,
+    /// It was looked what others have declared, since the last push.
+    has_learned: bool,
     held: Vec<HeldSample>,
     texts: String,
     columns: Columns,
@@ -134,6 +135,7 @@ impl<'a> Intake<'a> {
             manner,
             names: Names::new()?,
             new_left: manner.new_max,
+            has_learned: false,
             held: Vec::new(),
             texts: String::new(),
             columns: Columns::default(),
@@ -154,7 +156,7 @@ impl<'a> Intake<'a> {
         self.target.ledger().begin(self.inputs);
         self.inputs = self.inputs.saturating_add(1);
         self.in_parts = false;
-        (self.point, self.came_ns) = (0, None);
+        (self.point, self.came_ns, self.has_learned) = (0, None, false);
         self.names.forget_units();
         self.part();
     }
@@ -235,46 +237,6 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Takes a sample of a series whose key is not known.
-    fn take_first(&mut self, row: &Row<'_>, key: Key, tell: &mut Tell<'_>) -> Result<()> {
-        if let Some(Declared { id, kind, joint, .. }) = self.target.declared(row.series) {
-            self.fed.series += usize::from(self.names.see(id, joint));
-            if self.fit(row, Series::Declared(id), kind, tell)? {
-                self.names.remember(key, Met { id, kind });
-            }
-            return Ok(());
-        }
-        if let Some((place, kind)) = self.names.get_new(row) {
-            return self.fit(row, Series::New(place), kind, tell).map(drop);
-        }
-        let kind = row.types.declares(row.value);
-        if let Err(reason) = self.may_be_new(row, kind) {
-            self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
-            return Ok(());
-        }
-        self.new_left -= 1;
-        let place = self.names.add_new(row.series, kind, key);
-        self.fit(row, Series::New(place), kind, tell).map(drop)
-    }
-
-    fn may_be_new<'r>(&mut self, row: &Row<'r>, kind: Type) -> std::result::Result<(), Reason<'r>> {
-        if self.new_left == 0 {
-            return Err(Reason::NoMore);
-        }
-        // Among many, one that cannot be declared would cost the others syncs of their own.
-        let bytes = self.names.canonical(row.series).len();
-        if bytes > NAME_BYTES_MAX {
-            return Err(Reason::NameTooLong { bytes });
-        }
-        if bytes == 0 {
-            return Err(Reason::NoName);
-        }
-        if has_bare_labels(row.series) {
-            return Err(Reason::BareLabels);
-        }
-        fit(kind, row.value).map(drop).map_err(Reason::Misfit)
-    }
-
     /// Holds a sample of a series of the type `kind`, if it fits, and says whether.
     fn fit(
         &mut self,
@@ -299,6 +261,14 @@ impl<'a> Intake<'a> {
             self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
             return Ok(false);
         }
+        let limit_bytes = self.target.record_bytes_max();
+        if let Fit::Text(text) = fit
+            && text.len() > limit_bytes
+        {
+            let reason = Reason::TextTooLong { bytes: text.len(), limit_bytes };
+            self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
+            return Ok(false);
+        }
         let (time_ns, line) = (row.time_ns, row.line);
         let held = match fit {
             Fit::Word(word) => Held::Word(word),
@@ -320,6 +290,7 @@ impl<'a> Intake<'a> {
             let of_line = matches!(
                 refusal.reason,
                 Reason::Misfit(_)
+                    | Reason::TextTooLong { .. }
                     | Reason::NameTooLong { .. }
                     | Reason::NoName
                     | Reason::BareLabels
@@ -387,6 +358,7 @@ impl<'a> Intake<'a> {
             self.held = new;
         }
         self.declare(tell)?;
+        self.has_learned = false;
         let mut held = std::mem::take(&mut self.held);
         self.count_replaced(&held);
         self.push(&held)?;

@@ -87,6 +87,16 @@ impl Packed {
     }
 }
 
+/// What became of a series that was to be declared.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) name: String,
+    /// The type that it was to have.
+    pub(crate) wanted: Type,
+    /// Id and type that it has, or why it has none.
+    pub(crate) result: std::result::Result<(u32, Type), String>,
+}
+
 /// Keys, for one thread or for several.
 #[derive(Debug)]
 enum Place {
@@ -350,13 +360,13 @@ impl Names {
         wanted.collect()
     }
 
-    /// Takes what became of [`Names::wanted`], in this order: ids, or reasons. Returns each with its name, by
-    /// place.
+    /// Takes what became of [`Names::wanted`], in this order: ids with the types that the series have, or
+    /// reasons. Returns all by place.
     pub(crate) fn declared(
         &mut self,
         order: &[u32],
-        found: Vec<std::result::Result<u32, String>>,
-    ) -> Vec<(String, std::result::Result<u32, String>)> {
+        found: Vec<std::result::Result<(u32, Type), String>>,
+    ) -> Vec<Found> {
         self.end_line(true);
         let new = std::mem::take(&mut self.new);
         self.lately.forget();
@@ -364,15 +374,15 @@ impl Names {
         let mut all = Vec::with_capacity(new.len());
         let mut by_place: Vec<_> = order.iter().zip(found).collect();
         by_place.sort_unstable_by_key(|(place, _)| **place);
-        for (one, (_, found)) in new.into_iter().zip(by_place) {
-            if let Ok(id) = found {
+        for (one, (_, result)) in new.into_iter().zip(by_place) {
+            if let Ok((id, kind)) = result {
                 let joint = self.joints.entry(id).or_default();
                 if joint.joint().is_none() {
                     *joint = one.joint;
                 }
-                self.remember(one.key, Met { id, kind: one.kind });
+                self.remember(one.key, Met { id, kind });
             }
-            all.push((one.name, found));
+            all.push(Found { name: one.name, wanted: one.kind, result });
         }
         self.add_line();
         all

@@ -29,6 +29,13 @@ pub struct Refusal<'a> {
 pub enum Reason<'a> {
     /// The series does not take the value.
     Misfit(Misfit<'a>),
+    /// The text is longer than the ring takes.
+    TextTooLong {
+        /// Bytes of the text.
+        bytes: usize,
+        /// What the ring takes.
+        limit_bytes: usize,
+    },
     /// The series is new and its name is too long.
     NameTooLong {
         /// Bytes of the name.
@@ -58,6 +65,11 @@ impl fmt::Display for Reason<'_> {
             Reason::NameTooLong { bytes } => {
                 write!(f, "expected a name of at most {NAME_BYTES_MAX} bytes, found {bytes} bytes")
             }
+            Reason::TextTooLong { bytes, limit_bytes } => write!(
+                f,
+                "expected a text of at most {limit_bytes} bytes, which the ring takes, found {bytes} bytes \
+                 (baro record --ring makes it larger: a text has a quarter of it at most)"
+            ),
             Reason::NoName => f.write_str("expected the name of a series, found nothing"),
             Reason::BareLabels => f.write_str(
                 "expected values of labels in quotes, as in oven{zone=\"1\"}, found none \

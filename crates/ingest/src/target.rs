@@ -38,7 +38,8 @@ pub enum Room<'a> {
     /// It waits as long as anything becomes durable or is settled, and it is not told to stop; after
     /// that, and if the ring refuses a record, there is an error.
     WhileItMoves(&'a Waiting),
-    /// It waits for so many nanoseconds at most; then there is an error, and the ring has refused nothing.
+    /// It waits for so many nanoseconds at most, in all since it was told so; then there is an error, and the
+    /// ring has refused nothing.
     /// What it has pushed is in no [`Ledger`]: who needs to know asks how far the ring is durable.
     AtMost(u64),
 }
@@ -51,6 +52,8 @@ pub struct Target<'a> {
     producer: Option<Producer>,
     writer: Writer<'a>,
     room: Room<'a>,
+    /// With [`Room::AtMost`]: until then all that it waits for has to be there.
+    until_ns: u64,
     ledger: Ledger,
     /// The largest record that is taken.
     record_bytes_max: usize,
@@ -184,7 +187,8 @@ impl<'a> Target<'a> {
         }
         let ring = producer.as_ref().map(Producer::report);
         let record_bytes_max = ring.map_or(usize::MAX, |ring| ring.record_bytes_max);
-        Target { producer, writer, room, ledger: Ledger::default(), record_bytes_max, made_up: 0 }
+        let (until_ns, ledger) = (until_ns(room), Ledger::default());
+        Target { producer, writer, room, until_ns, ledger, record_bytes_max, made_up: 0 }
     }
 
     pub(crate) fn ledger(&mut self) -> &mut Ledger {
@@ -194,6 +198,7 @@ impl<'a> Target<'a> {
     /// From now on it waits for room like this.
     pub(crate) fn wait_as(&mut self, room: Room<'a>) {
         self.room = room;
+        self.until_ns = until_ns(room);
     }
 
     /// The ring as other threads see it.
@@ -235,13 +240,22 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// How many of those that are known here have such a name.
-    pub(crate) fn count_series(&self, is_one: impl Fn(&str) -> bool) -> u64 {
+    /// Learns what others have declared in the store of another process's recorder since it was read.
+    pub(crate) fn learn(&mut self) -> std::result::Result<(), baro_recorder::Error> {
+        let Writer::Elsewhere { store, catalog } = &mut self.writer else { return Ok(()) };
+        let read = open_folder(store).and_then(|disk| catalog.read_on(&disk));
+        read.map_err(baro_recorder::Error::Log)
+    }
+
+    /// How many of those that are known here, with an id above `id`, have such a name.
+    pub(crate) fn count_series_above(&self, id: u32, is_one: impl Fn(&str) -> bool) -> u64 {
         match &self.writer {
             // Only who attaches has a catalog of its own.
             Writer::Here(_) => 0,
             Writer::Elsewhere { catalog, .. } | Writer::Nowhere(catalog) => {
-                catalog.iter().filter(|declared| is_one(declared.name)).count() as u64
+                let above = id.saturating_add(1)..=catalog.highest_id();
+                let found = above.filter_map(|id| catalog.of_id(id));
+                found.filter(|declared| is_one(declared.name)).count() as u64
             }
         }
     }
@@ -252,11 +266,11 @@ impl<'a> Target<'a> {
         &mut self,
         wanted: &[Declaration<'_>],
     ) -> std::result::Result<Vec<Answer>, baro_recorder::Error> {
-        let room = self.room;
+        let (room, until_ns) = (self.room, self.until_ns);
         let go_on = |waited_ns| match room {
             Room::Until(stop) => waited_ns < PATIENCE_NS && !stop.load(Ordering::Relaxed),
             Room::WhileItMoves(waiting) => waited_ns < PATIENCE_NS && !waiting.stops(),
-            Room::AtMost(most_ns) => waited_ns < most_ns,
+            Room::AtMost(_) => clock::monotonic_ns() < until_ns,
             Room::NotWaitedFor => waited_ns < PATIENCE_NS,
         };
         match (&mut self.writer, &self.producer) {
@@ -357,13 +371,13 @@ impl<'a> Target<'a> {
         match self.room {
             Room::NotWaitedFor => {}
             Room::AtMost(most_ns) => {
-                let begun_ns = clock::monotonic_ns();
                 while producer.free_bytes() < needed {
-                    let still_ns = clock::monotonic_ns().saturating_sub(begun_ns);
+                    let left_ns = self.until_ns.saturating_sub(clock::monotonic_ns());
+                    let still_ns = most_ns.saturating_sub(left_ns);
                     if producer.closed() {
                         return Err(Error::Gone);
                     }
-                    if still_ns >= most_ns {
+                    if left_ns == 0 {
                         let trouble = producer.report().trouble;
                         return Err(Error::Still { still_ns, trouble, unsettled: None });
                     }
@@ -476,6 +490,14 @@ impl<'a> Target<'a> {
         let gone_below = self.producer.as_ref().map_or(0, |producer| producer.report().gone_below);
         let gone = self.ledger.gone_below(gone_below);
         (self.ledger, gone)
+    }
+}
+
+/// When waiting ends that has a length.
+fn until_ns(room: Room<'_>) -> u64 {
+    match room {
+        Room::AtMost(most_ns) => clock::monotonic_ns().saturating_add(most_ns),
+        _ => u64::MAX,
     }
 }
 

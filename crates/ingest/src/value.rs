@@ -17,6 +17,8 @@ pub enum Value<'a> {
     Integer(i64),
     /// Integer that is said to have no sign.
     Unsigned(u64),
+    /// Integer that came as its bits and not as a decimal: an f64 has to be the same number.
+    Exact(i128),
     /// Truth value.
     Boolean(bool),
     /// Text.
@@ -46,6 +48,7 @@ impl fmt::Display for Value<'_> {
             Value::Float(value) => write!(f, "{value:?}"),
             Value::Integer(value) => value.fmt(f),
             Value::Unsigned(value) => value.fmt(f),
+            Value::Exact(value) => value.fmt(f),
             Value::Boolean(value) => value.fmt(f),
             Value::Text(text) | Value::Quoted(text) => {
                 let found: String = text.chars().take(FOUND_CHARS_MAX).collect();

@@ -29,7 +29,7 @@ fn a_batch_is_pushed_in_its_order_and_what_is_new_is_known_after_it() {
     let options = Options { rings: Rings::Private, ..Options::default() };
     let recorder = Recorder::open(&path, options).unwrap();
     recorder.declare(&[("old", Type::F64, ""), ("text", Type::Text, "")]).unwrap();
-    let target = Target::of(&recorder, Room::AtMost(1_000_000_000)).unwrap();
+    let target = Target::of(&recorder, Room::AtMost(60_000_000_000)).unwrap();
     let mut intake = Intake::new("test", target, Manner::together()).unwrap();
     let (known, maker) = (intake.share(), intake.maker());
     let key = |name: &str| -> Key { maker.key(name.as_bytes()) };
@@ -78,6 +78,54 @@ fn a_batch_is_pushed_in_its_order_and_what_is_new_is_known_after_it() {
     intake.take_batch(&mut batch, take).unwrap();
     intake.flush(&mut |_| {}).unwrap();
     assert_eq!((intake.fed.samples, intake.fed.declared, known.read().len()), (9, 2, 4));
+    drop(intake);
+    let _ = recorder.close();
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn a_text_that_the_ring_never_takes_is_refused_and_costs_no_other_line() {
+    let path = std::env::temp_dir().join(format!("baro-batches-text-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    let disk = Disk::create(&path).unwrap();
+    let (segment_bytes, catalog_bytes, when_full) = (1 << 20, 1 << 20, WhenFull::Stop);
+    let geometry = Geometry { segment_bytes, segments: 16, catalog_bytes, when_full };
+    init(&disk, &path, StoreId(*b"store id of test"), 1, &geometry, |_| {}).unwrap();
+    let options = Options { rings: Rings::Private, ring_bytes: 64 << 10, ..Options::default() };
+    let recorder = Recorder::open(&path, options).unwrap();
+    let target = Target::of(&recorder, Room::AtMost(60_000_000_000)).unwrap();
+    let mut intake = Intake::new("test", target, Manner::together()).unwrap();
+    let (known, maker) = (intake.share(), intake.maker());
+    let most = intake.record_bytes_max();
+    assert!(most < 16 << 10);
+    let (fits, long) = ("x".repeat(most), "x".repeat(most + 1));
+
+    let mut batch = Batch::default();
+    for (line, text) in [(1, "n 1"), (2, &format!("text {long}")), (3, &format!("text {fits}"))] {
+        batch.add_whole(line, text);
+    }
+    let mut said = Vec::new();
+    intake.begin();
+    let taken = intake.take_batch(&mut batch, |intake, line, text| {
+        let (series, value) = text.split_once(' ').unwrap();
+        let written = Some(intake.maker().key(series.as_bytes()));
+        let value = value.parse().map_or(Value::Text(value), Value::Float);
+        let row =
+            Row { line, series, time_ns: 1, value, types: Types::Exact, joint: None, written };
+        intake.take(&row, &mut |refusal| said.push(refusal.to_string()))
+    });
+    taken.unwrap();
+    intake.flush(&mut |_| {}).unwrap();
+    assert_eq!((intake.fed.samples, said.len()), (2, 1));
+    let expected = format!("line 2: series text: expected a text of at most {most} bytes");
+    assert!(said[0].starts_with(&expected) && said[0].contains("--ring"), "{said:?}");
+
+    // Once it has been met, the batch leaves it to the intake.
+    batch.clear();
+    batch.limit_texts(most);
+    let text = known.read().get(maker.key(b"text")).unwrap();
+    batch.begin(1, Some(2));
+    assert!(!batch.add(text, Value::Text(&long)) && batch.add(text, Value::Text(&fits)));
     drop(intake);
     let _ = recorder.close();
     std::fs::remove_dir_all(&path).unwrap();

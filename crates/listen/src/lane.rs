@@ -48,6 +48,8 @@ pub(crate) struct Names {
     pub(crate) maker: KeyMaker,
     /// Of which ring.
     pub(crate) generation: u64,
+    /// The longest text that the ring takes.
+    pub(crate) text_bytes_max: usize,
 }
 
 /// One ring with its names.
@@ -194,7 +196,8 @@ impl Lanes {
             Ok((mut intake, view)) => {
                 state.generation += 1;
                 let (known, maker, generation) = (intake.share(), intake.maker(), state.generation);
-                state.names = Some(Names { known, maker, generation });
+                let text_bytes_max = intake.record_bytes_max();
+                state.names = Some(Names { known, maker, generation, text_bytes_max });
                 (state.intake, state.view) = (Some(intake), Some(view));
                 state.why.clear();
                 Some("attached to a ring of the recorder".to_owned())

@@ -31,6 +31,7 @@ extern crate baro_command;
 
 mod acks;
 mod flight;
+mod held;
 mod influx;
 mod lane;
 mod metrics;

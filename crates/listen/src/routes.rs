@@ -45,9 +45,11 @@ impl App {
         Sink::new(&self.lanes, wanted, &pass.prefix, self.wait_ns)
     }
 
-    /// Counts and tells that a request is to come again.
+    /// Counts and tells that a request is to come again, if it is.
     pub(crate) fn overloaded(&self, overload: &Overload) {
-        self.metrics.overloaded(overload.kind());
+        if overload.status() == 503 {
+            self.metrics.overloaded(overload.kind());
+        }
         self.repeats.say(overload.kind(), &overload.to_string());
     }
 

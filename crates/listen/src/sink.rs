@@ -127,10 +127,15 @@ fn shown(bytes: &[u8]) -> String {
     }
 }
 
-/// Why a request is to come again.
+/// Why a request is to come again, or in parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Overload {
     Memory,
+    /// No memory will ever do: what the request needs, and what there is.
+    TooLarge {
+        needed_bytes: u64,
+        max_bytes: u64,
+    },
     Lane(NoLane),
     /// The ring is full, or the recorder does not answer: why.
     Ring(String),
@@ -140,10 +145,19 @@ pub(crate) enum Overload {
 }
 
 impl Overload {
+    /// The status that says so: what can never be taken is not to come again.
+    pub(crate) fn status(&self) -> u16 {
+        match self {
+            Overload::TooLarge { .. } => 413,
+            _ => 503,
+        }
+    }
+
     /// What is the same of all of its kind, for counters and for the log.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Overload::Memory => "no_memory",
+            Overload::TooLarge { .. } => "too_large",
             Overload::Lane(NoLane::NoRing(_)) => "no_recorder",
             Overload::Lane(NoLane::Busy) => "busy",
             Overload::Ring(_) => "ring_full",
@@ -159,6 +173,12 @@ impl fmt::Display for Overload {
             Overload::Memory => f.write_str(
                 "requests that are under way take all memory that they may (--in-flight): send this one \
                  again",
+            ),
+            Overload::TooLarge { needed_bytes, max_bytes } => write!(
+                f,
+                "expected a request that takes at most {max_bytes} bytes of memory with what is made of it \
+                 (--in-flight), found one that takes {needed_bytes}: send it in parts, or give the \
+                 listener a larger --in-flight"
             ),
             Overload::Lane(NoLane::NoRing(why)) => write!(f, "nobody records now: {why}"),
             Overload::Lane(NoLane::Busy) => {
@@ -177,8 +197,13 @@ impl fmt::Display for Overload {
 }
 
 impl From<NoMemory> for Overload {
-    fn from(_: NoMemory) -> Self {
-        Overload::Memory
+    fn from(none: NoMemory) -> Self {
+        match none {
+            NoMemory::Now => Overload::Memory,
+            NoMemory::Ever { needed_bytes, max_bytes } => {
+                Overload::TooLarge { needed_bytes, max_bytes }
+            }
+        }
     }
 }
 
@@ -228,14 +253,14 @@ impl<'a> Sink<'a> {
     }
 
     /// Takes what `work` takes of these bytes, which follow those before, and pushes it. `of`: the ring whose
-    /// names were used.
+    /// names were used; `new_max`: how many new series it can have.
     pub(crate) fn piece(
         &mut self,
         bytes: &[u8],
-        of: u64,
+        (of, new_max): (u64, u64),
         work: impl FnOnce(&mut Intake<'static>, &mut Faults) -> baro_ingest::Result<()>,
     ) -> Result<(), Overload> {
-        let result = self.push(of, work);
+        let result = self.push((of, new_max), work);
         self.pass_over(bytes);
         result
     }
@@ -258,7 +283,7 @@ impl<'a> Sink<'a> {
 
     fn push(
         &mut self,
-        of: u64,
+        (of, new_max): (u64, u64),
         work: impl FnOnce(&mut Intake<'static>, &mut Faults) -> baro_ingest::Result<()>,
     ) -> Result<(), Overload> {
         // Clients wait for some seconds: the lane, the ring and the recorder have them together.
@@ -272,20 +297,19 @@ impl<'a> Sink<'a> {
         }
         let none = || Overload::Lane(NoLane::NoRing(String::new()));
         let intake = held.intake().ok_or_else(none)?;
-        intake.wait_at_most(end_ns.saturating_sub(clock::monotonic_ns()));
         intake.begin();
         intake.came_at(clock::realtime_ns());
         let (before, declarations) = (intake.fed.samples, intake.fed.declarations);
-        let (declared, no_more) = (intake.fed.declared, self.faults.no_more);
-        let quota = &self.lanes.quota;
+        let (quota, no_more) = (&self.lanes.quota, self.faults.no_more);
+        let turn = quota.turn(intake, self.prefix, new_max, end_ns).map_err(Overload::Lane)?;
+        intake.wait_at_most(end_ns.saturating_sub(clock::monotonic_ns()));
         let faults = &mut self.faults;
-        let (left, bound) = quota.left(intake, self.prefix);
-        intake.limit_new(left);
-        faults.bound = bound;
+        intake.limit_new(turn.left);
+        faults.bound = turn.bound;
         let result =
             work(intake, faults).and_then(|()| intake.flush(&mut |refusal| faults.refuse(refusal)));
         self.samples += intake.fed.samples.saturating_sub(before);
-        quota.declared(intake, self.prefix, intake.fed.declared.saturating_sub(declared));
+        turn.end(intake);
         quota.refused(self.faults.no_more.saturating_sub(no_more));
         self.declares = intake.fed.declarations != declarations;
         self.pushed = Some((view, generation, intake.next_sequence()));
@@ -320,7 +344,7 @@ mod tests {
             let all = [(first, 1..1 + ends(first)), (second, 1 + ends(first)..6)];
             for (bytes, lines) in all {
                 lines.for_each(|line| sink.faults.add(line, || "x".to_owned()));
-                assert!(sink.piece(bytes, 0, |_, _| Ok(())).is_err(), "there is no ring");
+                assert!(sink.piece(bytes, (0, 0), |_, _| Ok(())).is_err(), "there is no ring");
             }
             let begins: Vec<&str> =
                 sink.faults.first.iter().map(|fault| fault.begins.as_str()).collect();

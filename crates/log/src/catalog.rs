@@ -10,7 +10,7 @@ use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    Declaration, DictionaryHeader, Joint, Layout, NameParser, Scan, Type, has_bare_labels,
+    Block, Declaration, DictionaryHeader, Joint, Layout, NameParser, Scan, Type, has_bare_labels,
 };
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::borrow::Cow;
@@ -128,19 +128,7 @@ impl Catalog {
                 Found::Block(block) => {
                     catalog.padding_bytes = block.header.padding_bytes;
                     catalog.marked = block.header.is_end_mark();
-                    for chunk in block.chunks() {
-                        for record in chunk.map_err(|e| damaged(e.at(offset)))?.records() {
-                            let record = record.map_err(|e| damaged(e.at(offset)))?;
-                            let mut inserted = Ok(());
-                            let decoded = Declaration::decode_each(record.payload, |found| {
-                                if inserted.is_ok() {
-                                    inserted = catalog.insert(found);
-                                }
-                            });
-                            decoded.map_err(|e| damaged(e.at(offset)))?;
-                            inserted?;
-                        }
-                    }
+                    catalog.insert_all(&block, offset)?;
                 }
                 Found::End(end) => {
                     catalog.scan = walk.scan().clone();
@@ -156,8 +144,48 @@ impl Catalog {
         Ok(catalog)
     }
 
-    fn insert(&mut self, found: Declaration<'_>) -> Result<()> {
-        self.table.insert(&found)?;
+    /// Reads on behind what was read before: what has been declared since, by whomever. What is known
+    /// stays. Beside a writer the last block may be half there: the next call reads it.
+    ///
+    /// # Errors
+    /// The file is missing, foreign, damaged, or cannot be read.
+    pub fn read_on<S: Storage>(&mut self, storage: &S) -> Result<()> {
+        let file = storage.open(CATALOG, Access::ReadDirect)?;
+        let (header, crc) = read_catalog_header(&file)?;
+        let mut scan = self.scan.clone();
+        scan.set_segment_bytes(header.segment_bytes);
+        let mut blocks = Blocks::new()?;
+        let mut walk = blocks.go_on(&file, scan, crc);
+        // Mostly there is nothing.
+        walk.read_at_once(UNIT_BYTES);
+        loop {
+            let offset = walk.scan().offset();
+            let Found::Block(block) = walk.next_block()? else { break };
+            self.insert_all(&block, offset)?;
+            self.padding_bytes = block.header.padding_bytes;
+            self.marked = block.header.is_end_mark();
+            self.scan = walk.scan().clone();
+        }
+        Ok(())
+    }
+
+    fn insert_all(&mut self, block: &Block<'_>, offset: u64) -> Result<()> {
+        let damaged = |source: baro_ondisk::Error| Error::Format {
+            file: CATALOG.to_owned(),
+            source: source.at(offset),
+        };
+        for chunk in block.chunks() {
+            for record in chunk.map_err(damaged)?.records() {
+                let mut inserted = Ok(());
+                let decoded = Declaration::decode_each(record.map_err(damaged)?.payload, |found| {
+                    if inserted.is_ok() {
+                        inserted = self.table.insert(&found).map(drop);
+                    }
+                });
+                decoded.map_err(damaged)?;
+                inserted?;
+            }
+        }
         Ok(())
     }
 
@@ -183,6 +211,12 @@ impl Catalog {
     /// All declarations, in the order in which they were made.
     pub fn iter(&self) -> impl Iterator<Item = Declaration<'_>> {
         self.table.iter()
+    }
+
+    /// The declaration of an id.
+    #[must_use]
+    pub fn of_id(&self, id: u32) -> Option<Declaration<'_>> {
+        self.table.get(self.table.find_id(id)?)
     }
 
     /// Declaration `number` in the order in which they were made.

@@ -47,11 +47,13 @@ pub(crate) fn serve(place: &Place, shared: &Shared<'_>, service: &dyn Service) {
             Ok(request) => request,
             Err(NoRequest::End) => break,
             Err(NoRequest::Refused(Refusal { status, said })) => {
-                if status == 408 {
+                let mut response = Response::error(status, &said);
+                if status == 503 {
                     shared.counters.slow.fetch_add(1, Relaxed);
+                    response = response.with("Retry-After", "1");
                 }
                 shared.counters.bad_heads.fetch_add(1, Relaxed);
-                send(&mut wire, shared, &Response::error(status, &said), false, true);
+                send(&mut wire, shared, &response, false, true);
                 linger(&mut wire, place, shared);
                 break;
             }
@@ -102,6 +104,9 @@ fn next(place: &Place, wire: &mut Wire<'_>, shared: &Shared<'_>) -> Result<Reque
     if wire.buffered().starts_with(b"\r\n") {
         wire.take(2);
     }
+    // Not 408: clients drop what they wanted to send then.
+    let slow =
+        || refused(503, "expected the whole head of a request, found a part of it: send it again");
     let end_ns = clock::monotonic_ns().saturating_add(head_ns);
     let mut looked = 0;
     let length = loop {
@@ -115,18 +120,12 @@ fn next(place: &Place, wire: &mut Wire<'_>, shared: &Shared<'_>) -> Result<Reque
         let left_ns = end_ns.saturating_sub(clock::monotonic_ns());
         match wire.fill(left_ns) {
             _ if left_ns == 0 => {
-                return Err(refused(
-                    408,
-                    "expected the whole head of a request, found a part of it",
-                ));
+                return Err(slow());
             }
             Ok(0) => return Err(NoRequest::End),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::TimedOut => {
-                return Err(refused(
-                    408,
-                    "expected the whole head of a request, found a part of it",
-                ));
+                return Err(slow());
             }
             Err(_) => return Err(NoRequest::End),
         }

@@ -29,7 +29,8 @@ impl BodyError {
         match self {
             BodyError::TooLarge { .. } => 413,
             BodyError::Malformed(_) | BodyError::Gone => 400,
-            BodyError::Stalled { .. } => 408,
+            // Telegraf and Prometheus drop what is answered with 408, and send again after 503.
+            BodyError::Stalled { .. } => 503,
         }
     }
 }
@@ -46,7 +47,8 @@ impl fmt::Display for BodyError {
                 let seconds = waited_ns / 1_000_000_000;
                 write!(
                     f,
-                    "expected the rest of the body, found nothing or too little for {seconds} s"
+                    "expected the rest of the body, found nothing or too little for {seconds} s: send this \
+                     request again"
                 )
             }
             BodyError::Gone => {

@@ -84,9 +84,13 @@ impl Producer {
 }
 
 /// The id under which a catalog has what is wanted, in frames of at most so many bytes. Who wants no
-/// layout takes any.
+/// layout takes any. What is put together of two other names is asked for: the recorder refuses it.
 fn known(catalog: &Catalog, wanted: &Declaration<'_>, frame_bytes_max: usize) -> Option<u32> {
     let (id, kind) = catalog.id(wanted.name)?;
+    let joint = wanted.joint.and_then(|_| catalog.of_id(id)?.joint);
+    if joint.is_some() && joint != wanted.joint {
+        return None;
+    }
     let has = |layout: &Layout| {
         let known = catalog.layout(wanted.name).and_then(|(_, known)| known);
         known.is_some_and(|known| **known == *layout)

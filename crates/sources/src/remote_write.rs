@@ -96,18 +96,21 @@ pub fn read<E>(
     version: Version,
     mut each: impl FnMut(u64, Result<&Series<'_>, &'static str>) -> Result<(), E>,
 ) -> Result<Result<(), E>, Malformed> {
-    let mut symbols: Vec<&[u8]> = Vec::new();
-    let (symbols_field, series_field) = match version {
-        Version::One => (0, 1),
-        Version::Two => (4, 5),
-    };
+    let mut symbols: Vec<Option<&str>> = Vec::new();
+    let (symbols_field, series_field) = (
+        symbols_field(version),
+        match version {
+            Version::One => 1,
+            Version::Two => 5,
+        },
+    );
     for field in Fields::of(message) {
         let (number, value) = field?;
         if number == symbols_field {
             if symbols.len() >= SYMBOLS_MAX {
                 return Err(Malformed);
             }
-            symbols.push(bytes(value)?);
+            symbols.push(text(bytes(value)?));
         } else if number == series_field {
             check(bytes(value)?)?;
         }
@@ -130,6 +133,30 @@ pub fn read<E>(
         }
     }
     Ok(Ok(()))
+}
+
+/// The field of the strings that labels refer to; 0: there is none.
+fn symbols_field(version: Version) -> u64 {
+    match version {
+        Version::One => 0,
+        Version::Two => 4,
+    }
+}
+
+/// A symbol, if it is a text: looked through once, however many labels refer to it.
+fn text(symbol: &[u8]) -> Option<&str> {
+    #[cfg(test)]
+    tests::LOOKED_THROUGH.with(|bytes| bytes.set(bytes.get() + symbol.len()));
+    str::from_utf8(symbol).ok()
+}
+
+/// What [`read`] takes for the strings of a message, beside the message.
+#[must_use]
+pub fn symbols_bytes(message: &[u8], version: Version) -> usize {
+    let field = symbols_field(version);
+    let found = Fields::of(message).map_while(Result::ok).filter(|(number, _)| *number == field);
+    // Twice: the list doubles.
+    found.take(SYMBOLS_MAX).count() * size_of::<Option<&str>>() * 2
 }
 
 /// A time that is none of these messages.
@@ -188,7 +215,7 @@ fn fill<'m>(
     series: &mut Series<'m>,
     message: &'m [u8],
     version: Version,
-    symbols: &[&[u8]],
+    symbols: &[Option<&str>],
 ) -> Result<(), Wrong> {
     series.name.clear();
     series.message = message;
@@ -261,7 +288,7 @@ fn label(message: &[u8]) -> Result<Option<(&str, &str)>, Malformed> {
 /// Pairs of places among the symbols.
 fn referred<'a>(
     value: Value<'_>,
-    symbols: &[&'a [u8]],
+    symbols: &[Option<&'a str>],
     labels: &mut Vec<(&'a str, &'a str)>,
 ) -> Result<Result<(), &'static str>, Malformed> {
     let Value::Bytes(list) = value else {
@@ -272,9 +299,8 @@ fn referred<'a>(
     let is_long = Cell::new(false);
     let symbol = |place: u64| {
         let found = usize::try_from(place).ok().and_then(|place| symbols.get(place).copied())?;
-        // A long one is not looked through once for each series that refers to it.
-        is_long.set(is_long.get() || found.len() > LABEL_BYTES_MAX);
-        if is_long.get() { None } else { str::from_utf8(found).ok() }
+        is_long.set(is_long.get() || found.is_some_and(|found| found.len() > LABEL_BYTES_MAX));
+        found
     };
     while let Some(first) = list.packed() {
         let second = list.packed();
@@ -308,6 +334,11 @@ fn sample(message: &[u8]) -> Result<(i64, f64), Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    thread_local! {
+        /// Bytes that were looked through to know whether they are text.
+        pub(super) static LOOKED_THROUGH: Cell<usize> = const { Cell::new(0) };
+    }
 
     fn bytes_field(number: u8, inner: &[u8]) -> Vec<u8> {
         let mut out = vec![number << 3 | 2];
@@ -404,6 +435,19 @@ mod tests {
                 "3 expected pairs of labels, found half of one".to_owned(),
             ]
         );
+    }
+
+    #[test]
+    fn a_symbol_is_looked_through_once_however_many_refer_to_it() {
+        let long = "x".repeat(3_000);
+        let symbols = ["", "__name__", "up", &long].map(|text| bytes_field(4, text.as_bytes()));
+        let series = bytes_field(5, &bytes_field(1, &[1, 2, 3, 2]));
+        let message = [symbols.concat(), series.repeat(1_000)].concat();
+        LOOKED_THROUGH.set(0);
+        assert_eq!(all(&message, Version::Two).unwrap().len(), 1_000);
+        assert_eq!(LOOKED_THROUGH.get(), "__name__".len() + "up".len() + long.len());
+        assert!(symbols_bytes(&message, Version::Two) >= 4 * size_of::<&str>());
+        assert_eq!(symbols_bytes(&message, Version::One), 0);
     }
 
     #[test]

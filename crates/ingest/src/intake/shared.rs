@@ -2,6 +2,7 @@
 //! not push, and asks later how far the ring is durable.
 
 use super::{Intake, LineBegin};
+use crate::error::Result;
 use crate::known::SharedKnown;
 use crate::target::Room;
 use baro_recorder::RingView;
@@ -28,18 +29,29 @@ impl Intake<'_> {
         self.names.maker()
     }
 
-    /// Series and channels in the store of another process's recorder, as far as it is known here.
+    /// Series and channels in the store of another process's recorder, as far as it is known here: its highest
+    /// id.
     #[must_use]
     pub fn series_in_store(&self) -> u64 {
         self.target.series_in_store()
     }
 
-    /// How many of the series in the store of another process, as far as it is known here, have such a name.
-    pub fn count_series(&self, is_one: impl Fn(&str) -> bool) -> u64 {
-        self.target.count_series(is_one)
+    /// Learns of series that others have declared in the store of another process: they are not new then.
+    ///
+    /// # Errors
+    /// The store's catalog cannot be read.
+    pub fn learn(&mut self) -> Result<()> {
+        Ok(self.target.learn()?)
     }
 
-    /// From now on it waits for room, and for the recorder that declares, for so many nanoseconds at most.
+    /// How many of the series in the store of another process, as far as it is known here, have such a name
+    /// and an id above `id`.
+    pub fn count_series_above(&self, id: u32, is_one: impl Fn(&str) -> bool) -> u64 {
+        self.target.count_series_above(id, is_one)
+    }
+
+    /// From now on it waits for room, and for the recorder that declares, for so many nanoseconds at most, in
+    /// all.
     pub fn wait_at_most(&mut self, most_ns: u64) {
         self.target.wait_as(Room::AtMost(most_ns));
     }

@@ -22,7 +22,7 @@ impl Dialect {
             Dialect::V1 => Response::error(status, said).with("X-Influxdb-Error", short(said)),
             Dialect::V2 => {
                 let code = match status {
-                    400 | 408 | 415 => "invalid",
+                    400 | 415 => "invalid",
                     401 => "unauthorized",
                     403 => "forbidden",
                     404 => "not found",

@@ -8,6 +8,7 @@
 //! come.
 
 use super::dialect::Dialect;
+use crate::held::{self, Ended};
 use crate::lane::Names;
 use crate::routes::App;
 use crate::sink::{Faults, Overload, Sink};
@@ -26,6 +27,8 @@ const FIRST_BYTES: usize = 4 << 10;
 const PIECE_BYTES: usize = 128 << 10;
 /// The same while there are new names in it: all of a piece are declared with one wait for the device.
 const NEW_BYTES: usize = 1 << 20;
+/// Of all memory for requests a piece has this part at most: short lines take many times their bytes.
+const PIECE_PART: u64 = 32;
 /// What unpacks gzip takes.
 const UNPACKING_BYTES: u64 = 48 << 10;
 /// A body of which nothing is to be kept unless all of it is good is held whole.
@@ -42,24 +45,6 @@ pub(crate) struct How {
     pub(crate) partial: bool,
     /// The answer waits until all is durable.
     pub(crate) sync: bool,
-}
-
-/// Why there is no answer from the lines themselves.
-enum Ended {
-    Body(BodyError),
-    Overload(Overload),
-}
-
-impl From<Overload> for Ended {
-    fn from(overload: Overload) -> Self {
-        Ended::Overload(overload)
-    }
-}
-
-impl From<BodyError> for Ended {
-    fn from(error: BodyError) -> Self {
-        Ended::Body(error)
-    }
 }
 
 /// How a request of this interface wants to be written, or what is wrong with its parameters.
@@ -177,6 +162,7 @@ impl Lines<'_> {
     fn read(&mut self, bytes: &[u8], ended: bool, names: &Names, faults: &mut Faults) {
         let maker = self.maker(names);
         let Lines { parser, batch, lines, last, held_bytes, .. } = self;
+        batch.limit_texts(names.text_bytes_max);
         let known = names.known.read();
         let mut making = Making { known: &known, batch, faults, lines, last, any: false };
         parser.feed(bytes, maker, &mut making);
@@ -280,8 +266,14 @@ pub(crate) fn answer(
         Ok(()) => how.dialect.refused(&sink, lines.lines, how.partial || sink.samples > 0),
         Err(Ended::Overload(overload)) => {
             app.overloaded(&overload);
-            how.dialect.error(503, &overload.to_string())
+            // Of what is to come again nothing counts.
+            let kept = match overload.status() {
+                503 => String::new(),
+                _ => kept(app, &sink, how.sync),
+            };
+            how.dialect.error(overload.status(), &format!("{overload}{kept}"))
         }
+        Err(Ended::Refused(status, said)) => how.dialect.error(status, &said),
         Err(Ended::Body(error)) => {
             let kept = kept(app, &sink, how.sync);
             how.dialect.error(error.status(), &format!("{error}{kept}"))
@@ -336,15 +328,17 @@ fn in_parts(
         } else {
             let made = own(piece.len()) + lines.batch.memory_bytes() as u64;
             share.grow_to(made).map_err(Overload::from)?;
-            sink.piece(bytes, names.generation, |intake, faults| {
-                lines.push(&names, intake, faults)
-            })?;
+            let of = (names.generation, lines.batch.new_max());
+            sink.piece(bytes, of, |intake, faults| lines.push(&names, intake, faults))?;
             lines.batch.clear();
         }
         if ended {
             return Ok(());
         }
         let most = if sink.declares { NEW_BYTES } else { PIECE_BYTES };
+        // With little memory in all a piece is small: else what is made of it would never have room.
+        let part = usize::try_from(app.flight.max_bytes() / PIECE_PART).unwrap_or(usize::MAX);
+        let most = most.min(part);
         let next = (piece.len() * 2).min(most).max(piece.len());
         // Where there is no memory for a larger one, this one does.
         if filled == piece.len() && share.grow_to(own(next)).is_ok() {
@@ -360,16 +354,18 @@ fn whole(
     lines: &mut Lines<'_>,
     body: &mut Body<'_, '_>,
 ) -> Result<(), Ended> {
-    let said = body.said_bytes().unwrap_or(WHOLE_BYTES_MAX as u64).min(WHOLE_BYTES_MAX as u64);
-    let mut share = app.flight.take(UNPACKING_BYTES + said).map_err(Overload::from)?;
-    let bytes = body.read_whole(WHOLE_BYTES_MAX)?;
+    let mut share = app.flight.take(0).map_err(Overload::from)?;
+    let bytes = held::read(body, WHOLE_BYTES_MAX, UNPACKING_BYTES, &mut share)?;
     let all = UNPACKING_BYTES + bytes.len() as u64 * WHOLE_FACTOR;
-    share.grow_to(all).map_err(Overload::from)?;
+    share.hold(all).map_err(Overload::from)?;
     let names = sink.names()?;
     lines.read(&bytes, true, &names, &mut sink.faults);
-    sink.piece(&bytes, names.generation, |intake, faults| {
+    let of = (names.generation, lines.batch.new_max());
+    sink.piece(&bytes, of, |intake, faults| {
         if faults.is_empty() {
             lines.push(&names, intake, faults)?;
+            // Whether all can be declared, and as what, is known before anything is pushed.
+            intake.declare_held(&mut |refusal| faults.refuse(refusal))?;
         }
         if !faults.is_empty() {
             intake.give_up();

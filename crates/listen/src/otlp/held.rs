@@ -1,10 +1,6 @@
-//! The body of a request, held whole: what a resource is may come behind its points.
-//!
-//! Memory is taken as bytes come, and for what is made of them before it is made.
+//! How large the body of a request may be, which is held whole: what a resource is may come behind its points.
 
-use crate::flight::{Flight, NoMemory, Share};
-use crate::sink::Overload;
-use baro_net::{Body, BodyError};
+use crate::flight::Flight;
 use baro_sources::otlp::JSON_FACTOR;
 
 /// Bytes of a body, unpacked: what the protocol wants a server to take.
@@ -15,60 +11,24 @@ const JSON_BYTES_MAX: usize = 8 << 20;
 /// would be told to come again for ever.
 const PART: u64 = 3;
 const JSON_PART: u64 = 8;
-/// What is read at first; it doubles.
-const FIRST_BYTES: usize = 16 << 10;
+/// What is made of a request before it is pushed.
+const MADE_BYTES: usize = 1 << 20;
 /// What a text takes that is made a message: itself, the message, and a string of it without its escapes.
 const JSON_TIMES: u64 = JSON_FACTOR as u64 + 2;
 
-/// Why there is no body.
-pub(super) enum Ended {
-    Overload(Overload),
-    Body(BodyError),
+/// Bytes that a body may have, and what says so where that is no limit of the form itself.
+pub(super) fn limit_bytes(flight: &Flight, is_json: bool) -> (usize, &'static str) {
+    let (most, part, of) = match is_json {
+        true => (JSON_BYTES_MAX, JSON_PART, " (an eighth of --in-flight)"),
+        false => (BODY_BYTES_MAX, PART, " (a third of --in-flight)"),
+    };
+    let bytes = usize::try_from(flight.max_bytes() / part).unwrap_or(usize::MAX);
+    if bytes < most { (bytes, of) } else { (most, "") }
 }
 
-impl From<NoMemory> for Ended {
-    fn from(none: NoMemory) -> Self {
-        Ended::Overload(none.into())
-    }
-}
-
-impl From<BodyError> for Ended {
-    fn from(error: BodyError) -> Self {
-        Ended::Body(error)
-    }
-}
-
-/// Bytes that a body may have.
-pub(super) fn limit_bytes(flight: &Flight, is_json: bool) -> usize {
-    let (most, part) = if is_json { (JSON_BYTES_MAX, JSON_PART) } else { (BODY_BYTES_MAX, PART) };
-    most.min(usize::try_from(flight.max_bytes() / part).unwrap_or(usize::MAX))
-}
-
-/// Reads a body of at most so many bytes.
-pub(super) fn read(
-    body: &mut Body<'_, '_>,
-    limit_bytes: usize,
-    share: &mut Share<'_>,
-) -> Result<Vec<u8>, Ended> {
-    let (mut held, mut filled) = (Vec::new(), 0);
-    while filled <= limit_bytes {
-        if filled == held.len() {
-            // One byte more than there may be, to know that there is more.
-            let next = (held.len() * 2).max(FIRST_BYTES).min(limit_bytes.saturating_add(1));
-            // Both are there while one is copied into the other.
-            share.grow_to((held.len() + next) as u64)?;
-            held.reserve_exact(next.saturating_sub(held.len()));
-            held.resize(next, 0);
-        }
-        match body.read(held.get_mut(filled..).unwrap_or_default())? {
-            0 => {
-                held.truncate(filled);
-                return Ok(held);
-            }
-            count => filled += count,
-        }
-    }
-    Err(BodyError::TooLarge { limit_bytes: limit_bytes as u64 }.into())
+/// What is made of a request before it is pushed: less where there is little memory in all.
+pub(super) fn made_bytes(flight: &Flight) -> usize {
+    MADE_BYTES.min(usize::try_from(flight.max_bytes() / JSON_PART).unwrap_or(usize::MAX))
 }
 
 /// What a text that is made a message takes.

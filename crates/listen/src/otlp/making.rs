@@ -4,20 +4,22 @@
 
 use crate::lane::Names;
 use crate::sink::{Overload, Sink};
-use baro_ingest::{Batch, Intake, Key, Met, Row, Types, Value};
+use baro_ingest::{Batch, Intake, Key, Met, Refusal, Row, Types, Value};
 use baro_net::Pass;
 use baro_ondisk::Type;
 use baro_sources::otlp::{Fault, Number, Point, Sample};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// What is made of a request before it is pushed.
-pub(super) const MADE_BYTES: usize = 1 << 20;
 /// Between two looks at how much that is.
 const LOOK_BYTES: usize = 64 << 10;
 
 /// Points that are refused between two pushes.
 const REFUSED_MAX: usize = 65_536;
+
+/// Marks lines of what tells of a resource: it is no part of the point that it comes with, and stays if that is
+/// refused.
+const INFO: u64 = 1 << 63;
 
 /// Samples of a request of which it is known what they were: some megabyte.
 const TAKEN_MAX: usize = 16_384;
@@ -48,6 +50,8 @@ pub(super) struct Making<'a, 's> {
     unseen: usize,
     /// Points that were refused since the last push.
     refused: usize,
+    /// What is made before it is pushed.
+    made_bytes: usize,
 }
 
 /// Equal for equal numbers of all kinds: an integer that no float is, is itself.
@@ -68,13 +72,17 @@ fn bits(number: Number) -> u128 {
 fn value(number: Number) -> Value<'static> {
     match number {
         Number::Float(value) => Value::Float(value),
-        Number::Integer(value) => Value::Integer(value),
-        Number::Unsigned(value) => Value::Unsigned(value),
+        Number::Integer(value) => Value::Exact(value.into()),
+        Number::Unsigned(value) => Value::Exact(value.into()),
     }
 }
 
 impl<'a, 's> Making<'a, 's> {
-    pub(super) fn new(sink: &'a mut Sink<'s>, pass: &'a Pass) -> Result<Self, Overload> {
+    pub(super) fn new(
+        sink: &'a mut Sink<'s>,
+        pass: &'a Pass,
+        made_bytes: usize,
+    ) -> Result<Self, Overload> {
         let names = sink.names()?;
         let (new, met, text) = (Vec::new(), Vec::new(), String::new());
         let (batch, taken, of_point) = (Batch::default(), HashMap::new(), Vec::new());
@@ -90,6 +98,7 @@ impl<'a, 's> Making<'a, 's> {
             of_point,
             unseen: 0,
             refused: 0,
+            made_bytes,
         })
     }
 
@@ -108,8 +117,10 @@ impl<'a, 's> Making<'a, 's> {
         };
         // What tells of the resource is beyond most prefixes, and nobody has asked for it.
         let pass = self.pass;
-        let samples =
-            || point.samples().filter(|sample| !sample.is_info || pass.allows(sample.name));
+        for info in point.samples().filter(|sample| sample.is_info && pass.allows(sample.name)) {
+            self.add(number | INFO, point.time_ns, std::iter::once(info));
+        }
+        let samples = || point.samples().filter(|sample| !sample.is_info);
         if let Some(sample) = samples().find(|sample| !pass.allows(sample.name)) {
             let found: String = sample.name.chars().take(100).collect();
             let prefix = &pass.prefix;
@@ -130,24 +141,35 @@ impl<'a, 's> Making<'a, 's> {
             });
             return self.refused();
         }
-        if !self.as_met(number, point.time_ns, samples()) {
-            for Sample { name, unit, value, .. } in samples() {
-                self.text.clear();
-                self.text.push_str(unit);
-                self.text.push_str(name);
-                self.batch.add_whole(number, &self.text);
-                self.new.push(New { time_ns: point.time_ns, value, unit_bytes: unit.len() });
-                self.unseen += self.text.len() + size_of::<New>();
-            }
-        }
-        if self.unseen >= LOOK_BYTES {
+        self.add(number, point.time_ns, samples());
+        if self.unseen >= LOOK_BYTES.min(self.made_bytes) {
             self.unseen = 0;
             let made = self.batch.used_bytes() + self.new.len() * size_of::<New>();
-            if made >= MADE_BYTES {
+            if made >= self.made_bytes {
                 self.push()?;
             }
         }
         Ok(())
+    }
+
+    /// Adds samples that are taken or refused together.
+    fn add<'p>(
+        &mut self,
+        line: u64,
+        time_ns: i64,
+        samples: impl Iterator<Item = Sample<'p>> + Clone,
+    ) {
+        if self.as_met(line, time_ns, samples.clone()) {
+            return;
+        }
+        for Sample { name, unit, value, .. } in samples {
+            self.text.clear();
+            self.text.push_str(unit);
+            self.text.push_str(name);
+            self.batch.add_whole(line, &self.text);
+            self.new.push(New { time_ns, value, unit_bytes: unit.len() });
+            self.unseen += self.text.len() + size_of::<New>();
+        }
     }
 
     /// Which points were refused is remembered until what is made is pushed.
@@ -224,7 +246,7 @@ impl<'a, 's> Making<'a, 's> {
         }
         let Making { sink, names, batch, new, .. } = self;
         let mut news = new.iter();
-        sink.piece(&[], names.generation, |intake, faults| {
+        sink.piece(&[], (names.generation, batch.new_max()), |intake, faults| {
             intake.take_batch(batch, |intake: &mut Intake<'static>, line, text| {
                 let Some(new) = news.next() else { return Ok(()) };
                 let (unit, series) = text.split_at_checked(new.unit_bytes).unwrap_or(("", text));
@@ -240,7 +262,10 @@ impl<'a, 's> Making<'a, 's> {
                 if !unit.is_empty() {
                     intake.set_unit(series, unit);
                 }
-                intake.take(&row, &mut |refusal| faults.refuse(refusal))
+                intake.take(&row, &mut |refusal| {
+                    let line = refusal.line & !INFO;
+                    faults.refuse(&Refusal { line, ..refusal.clone() });
+                })
             })
         })?;
         batch.clear();

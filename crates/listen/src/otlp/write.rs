@@ -4,11 +4,12 @@
 //! partial success, of which the rest is kept. What cannot be decoded is refused before anything of it is taken.
 
 use super::answer::Form;
-use super::held::{self, Ended};
-use super::making::{MADE_BYTES, Making};
+use super::held;
+use super::making::Making;
+use crate::held::{Ended, read};
 use crate::routes::App;
 use crate::sink::{Overload, Sink};
-use baro_net::{Body, Encoding, Pass, Request, Response};
+use baro_net::{Body, BodyError, Encoding, Pass, Request, Response};
 use baro_sources::otlp::{self, Counts};
 
 /// Reasons that are told; all points are counted.
@@ -37,12 +38,13 @@ pub(crate) fn answer(
             app.metrics.exemplars(counts.exemplars);
             form.taken(sink.faults.lines, &said(&sink, counts))
         }
-        Err(Why::Overload(overload)) => {
+        Err(Ended::Overload(overload)) => {
             app.overloaded(&overload);
             // Some are pushed, but none is acknowledged: the sender repeats all of it.
-            form.refused(503, &overload.to_string())
+            form.refused(overload.status(), &overload.to_string())
         }
-        Err(Why::Refused(status, said)) => form.refused(status, &said),
+        Err(Ended::Body(error)) => form.refused(error.status(), &error.to_string()),
+        Err(Ended::Refused(status, said)) => form.refused(status, &said),
     }
 }
 
@@ -62,7 +64,8 @@ fn said(sink: &Sink<'_>, counts: Counts) -> String {
     }
     if counts.long_resources > 0 {
         reasons.push(format!(
-            "{} resources have no target_info, since their attributes are too long for a name of 1024 bytes",
+            "{} resources have no target_info, since their attributes are too long for a name of 1024 bytes, \
+             or one has no name or comes twice",
             counts.long_resources
         ));
     }
@@ -74,45 +77,31 @@ fn said(sink: &Sink<'_>, counts: Counts) -> String {
     reasons.join("; ")
 }
 
-/// Why there is no answer from the points themselves.
-enum Why {
-    Overload(Overload),
-    Refused(u16, String),
-}
-
-impl From<Overload> for Why {
-    fn from(overload: Overload) -> Self {
-        Why::Overload(overload)
-    }
-}
-
-impl From<Ended> for Why {
-    fn from(ended: Ended) -> Self {
-        match ended {
-            Ended::Overload(overload) => Why::Overload(overload),
-            Ended::Body(error) => Why::Refused(error.status(), error.to_string()),
-        }
-    }
-}
-
 fn take(
     app: &App,
     pass: &Pass,
     sink: &mut Sink<'_>,
     form: Form,
     body: &mut Body<'_, '_>,
-) -> Result<Counts, Why> {
+) -> Result<Counts, Ended> {
     let mut share = app.flight.take(0).map_err(Overload::from)?;
     let is_json = form == Form::Json;
-    let mut message = held::read(body, held::limit_bytes(&app.flight, is_json), &mut share)?;
+    let (limit_bytes, of) = held::limit_bytes(&app.flight, is_json);
+    let mut message = read(body, limit_bytes, 0, &mut share).map_err(|ended| match ended {
+        Ended::Body(error @ BodyError::TooLarge { .. }) => {
+            Ended::Refused(error.status(), format!("{error}{of}"))
+        }
+        other => other,
+    })?;
     if is_json {
-        share.grow_to(held::json_bytes(&message)).map_err(Overload::from)?;
-        message = otlp::from_json(&message).map_err(|said| Why::Refused(400, said))?;
+        share.hold(held::json_bytes(&message)).map_err(Overload::from)?;
+        message = otlp::from_json(&message).map_err(|said| Ended::Refused(400, said))?;
     }
-    share.grow_to((message.capacity() + MADE_BYTES) as u64).map_err(Overload::from)?;
-    let mut making = Making::new(sink, pass)?;
+    let made_bytes = held::made_bytes(&app.flight);
+    share.hold((message.capacity() + made_bytes) as u64).map_err(Overload::from)?;
+    let mut making = Making::new(sink, pass, made_bytes)?;
     let read = otlp::read(&message, |number, point| making.take(number, point));
-    let counts = read.map_err(|unreadable| Why::Refused(400, unreadable.to_string()))??;
+    let counts = read.map_err(|unreadable| Ended::Refused(400, unreadable.to_string()))??;
     making.push()?;
     sink.durable(&app.acks)?;
     Ok(counts)

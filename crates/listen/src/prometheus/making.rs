@@ -2,6 +2,7 @@
 //! batch. Others are kept beside it with their names, until the request has the lane.
 
 use super::write::Counts;
+use crate::flight::Share;
 use crate::lane::Names;
 use crate::sink::{Overload, Sink};
 use baro_ingest::{Batch, Intake, Key, Row, Types, Value};
@@ -11,12 +12,43 @@ use baro_ondisk::limits::NAME_BYTES_MAX;
 use baro_sources::remote_write::{self, Series};
 
 /// What is made of a message before it is pushed.
-pub(super) const MADE_BYTES: usize = 1 << 20;
+const MADE_BYTES: usize = 1 << 20;
+/// The same as a part of all memory for requests, where that is little.
+const MADE_PART: u64 = 8;
 /// Between two looks at how much that is, within a series.
 const LOOK_SAMPLES: usize = 4096;
+/// The same as a part of what may be made: a sample takes 28 bytes, and more while its columns grow.
+const LOOK_PART: usize = 64;
+/// Series that are refused between two pushes.
+const REFUSED_MAX: usize = 65_536;
+
+/// How much may be made of a message, and whose memory that takes.
+pub(crate) struct Made<'a, 'f> {
+    share: &'a mut Share<'f>,
+    /// What the message takes.
+    own_bytes: u64,
+    /// What may be made before it is pushed.
+    most_bytes: usize,
+}
+
+impl<'a, 'f> Made<'a, 'f> {
+    pub(crate) fn new(own_bytes: u64, max_bytes: u64, share: &'a mut Share<'f>) -> Self {
+        let part = usize::try_from(max_bytes / MADE_PART).unwrap_or(usize::MAX);
+        Made { share, own_bytes, most_bytes: MADE_BYTES.min(part) }
+    }
+
+    fn look_samples(&self) -> usize {
+        LOOK_SAMPLES.min(self.most_bytes / LOOK_PART)
+    }
+
+    /// So much is made.
+    fn hold(&mut self, bytes: usize) -> Result<(), Overload> {
+        Ok(self.share.grow_to(self.own_bytes + bytes as u64)?)
+    }
+}
 
 /// Samples on their way into the lane.
-pub(crate) struct Making<'a, 's> {
+pub(crate) struct Making<'a, 's, 'f> {
     sink: &'a mut Sink<'s>,
     pass: &'a Pass,
     counts: &'a mut Counts,
@@ -28,17 +60,22 @@ pub(crate) struct Making<'a, 's> {
     ends: Vec<usize>,
     /// Samples since it was looked how much there is.
     unseen: usize,
+    /// Series that were refused since the last push.
+    refused: usize,
+    made: Made<'a, 'f>,
 }
 
-impl<'a, 's> Making<'a, 's> {
+impl<'a, 's, 'f> Making<'a, 's, 'f> {
     pub(crate) fn new(
         sink: &'a mut Sink<'s>,
         pass: &'a Pass,
         counts: &'a mut Counts,
+        made: Made<'a, 'f>,
     ) -> Result<Self, Overload> {
         let (names, batch) = (sink.names()?, Batch::default());
         let (new, ends) = (Vec::new(), Vec::new());
-        Ok(Making { sink, pass, counts, names, batch, new, ends, unseen: 0 })
+        let (unseen, refused) = (0, 0);
+        Ok(Making { sink, pass, counts, names, batch, new, ends, unseen, refused, made })
     }
 
     /// Takes a series of the message, or what is wrong with it.
@@ -52,7 +89,7 @@ impl<'a, 's> Making<'a, 's> {
             Ok(series) => series,
             Err(said) => {
                 self.sink.faults.add(number, || said.to_owned());
-                return Ok(());
+                return self.refused();
             }
         };
         self.counts.histograms += series.beside.histograms;
@@ -62,16 +99,25 @@ impl<'a, 's> Making<'a, 's> {
             self.sink.faults.add(number, || {
                 format!("expected a series that begins with {prefix:?}, as the token says")
             });
-            return Ok(());
+            return self.refused();
         }
         if series.name.len() > 4 * NAME_BYTES_MAX {
             let bytes = series.name.len();
             self.sink.faults.add(number, || {
                 format!("expected a name of at most {NAME_BYTES_MAX} bytes, found {bytes} bytes")
             });
-            return Ok(());
+            return self.refused();
         }
         self.samples(number, series)
+    }
+
+    /// Which series were refused is remembered until what is made is pushed.
+    fn refused(&mut self) -> Result<(), Overload> {
+        self.refused += 1;
+        match self.refused < REFUSED_MAX {
+            true => Ok(()),
+            false => self.push(),
+        }
     }
 
     fn key(&self, name: &str) -> Key {
@@ -84,17 +130,18 @@ impl<'a, 's> Making<'a, 's> {
             met.filter(|met| met.kind == Type::F64)
         };
         let mut met = find(self);
-        let mut open = false;
+        let (mut open, mut refused) = (false, false);
         for (time_ms, value) in series.samples() {
             let time_ns = match remote_write::time_ns(time_ms) {
                 Ok(time_ns) => time_ns,
                 Err(said) => {
                     self.sink.faults.add(number, || said.to_string());
+                    refused = true;
                     continue;
                 }
             };
             self.unseen += 1;
-            if self.unseen >= LOOK_SAMPLES {
+            if self.unseen >= self.made.look_samples() {
                 self.end_series(&mut open);
                 if self.push_if_much()? {
                     met = find(self);
@@ -117,10 +164,10 @@ impl<'a, 's> Making<'a, 's> {
         self.end_series(&mut open);
         // Names take memory without samples too.
         self.unseen += series.name.len() / 16;
-        if self.unseen >= LOOK_SAMPLES {
+        if self.unseen >= self.made.look_samples() {
             self.push_if_much()?;
         }
-        Ok(())
+        if refused { self.refused() } else { Ok(()) }
     }
 
     fn end_series(&mut self, open: &mut bool) {
@@ -134,15 +181,26 @@ impl<'a, 's> Making<'a, 's> {
         self.unseen = 0;
         let beside =
             self.new.len() * size_of::<(i64, f64)>() + self.ends.len() * size_of::<usize>();
-        let much = self.batch.used_bytes() + beside >= MADE_BYTES;
+        let much = self.batch.used_bytes() + beside >= self.made.most_bytes;
+        if !much {
+            self.hold_made()?;
+        }
         if much {
             self.push()?;
         }
         Ok(much)
     }
 
+    fn hold_made(&mut self) -> Result<(), Overload> {
+        let beside = self.new.capacity() * size_of::<(i64, f64)>()
+            + self.ends.capacity() * size_of::<usize>();
+        self.made.hold(self.batch.memory_bytes() + beside)
+    }
+
     /// Pushes what is made.
     pub(crate) fn push(&mut self) -> Result<(), Overload> {
+        self.refused = 0;
+        self.hold_made()?;
         if self.batch.is_empty() {
             self.sink.pass_over(&[]);
             return Ok(());
@@ -150,7 +208,7 @@ impl<'a, 's> Making<'a, 's> {
         let Making { sink, names, batch, new, ends, .. } = self;
         let mut rest = (new.as_slice(), 0, ends.iter());
         let maker = names.maker.with(b"");
-        sink.piece(&[], names.generation, |intake, faults| {
+        sink.piece(&[], (names.generation, batch.new_max()), |intake, faults| {
             intake.take_batch(batch, |intake: &mut Intake<'static>, number, name| {
                 let (new, from, ends) = &mut rest;
                 let end = ends.next().copied().unwrap_or(*from);

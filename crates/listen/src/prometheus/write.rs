@@ -1,11 +1,12 @@
 //! `POST /api/v1/write`: remote write into a lane.
 //!
 //! Its body is one block of snappy, which says how large it is unpacked: that is checked before memory is
-//! taken. Samples of floats are written; histograms and exemplars have no place in a store, so they are
+//! taken. Memory is taken as bytes come and as samples are made, so that a client who sends slowly has little. Samples of floats are written; histograms and exemplars have no place in a store, so they are
 //! counted and refused. A time is milliseconds, a value keeps its bits, the marker of staleness too.
 
-use super::making::{MADE_BYTES, Making};
+use super::making::{Made, Making};
 use super::unpack;
+use crate::held::{self, Ended};
 use crate::routes::App;
 use crate::sink::{Overload, Sink};
 use baro_net::{Body, Encoding, Pass, Request, Response};
@@ -14,8 +15,6 @@ use baro_sources::remote_write::{self, Version};
 /// Senders have a few hundred KiB; what is larger is sent in parts after 413.
 const PACKED_BYTES_MAX: usize = 16 << 20;
 const UNPACKED_BYTES_MAX: usize = 64 << 20;
-/// Samples of a message as they are held.
-const HELD_FACTOR: u64 = 2;
 const CONTENT_TYPE: &str = "application/x-protobuf";
 const PROTO_2: &str = "io.prometheus.write.v2.Request";
 const FAULTS_TOLD: usize = 10;
@@ -81,8 +80,9 @@ pub(crate) fn answer(
         Err(Ended::Overload(overload)) => {
             app.overloaded(&overload);
             // Some are pushed, but none is acknowledged: the sender repeats all of it.
-            answered(503, &overload.to_string(), 0)
+            answered(overload.status(), &overload.to_string(), 0)
         }
+        Err(Ended::Body(error)) => answered(error.status(), &error.to_string(), 0),
         Err(Ended::Refused(status, said)) => answered(status, &said, 0),
         Ok(()) => {
             let mut said: Vec<String> = sink
@@ -120,17 +120,6 @@ pub(crate) fn answer(
     }
 }
 
-enum Ended {
-    Overload(Overload),
-    Refused(u16, String),
-}
-
-impl From<Overload> for Ended {
-    fn from(overload: Overload) -> Self {
-        Ended::Overload(overload)
-    }
-}
-
 fn take(
     app: &App,
     pass: &Pass,
@@ -139,14 +128,10 @@ fn take(
     body: &mut Body<'_, '_>,
     version: Version,
 ) -> Result<(), Ended> {
-    let said = body.said_bytes().unwrap_or(PACKED_BYTES_MAX as u64).min(PACKED_BYTES_MAX as u64);
-    let mut share = app.flight.take(said).map_err(Overload::from)?;
+    let mut share = app.flight.take(0).map_err(Overload::from)?;
     let too_large =
         |bytes: usize| Ended::Refused(413, format!("expected at most {bytes} bytes, found more"));
-    let packed = match body.read_whole(PACKED_BYTES_MAX) {
-        Ok(packed) => packed,
-        Err(error) => return Err(Ended::Refused(error.status(), error.to_string())),
-    };
+    let packed = held::read(body, PACKED_BYTES_MAX, 0, &mut share)?;
     let refused = |why| match why {
         unpack::Refused::TooLarge => too_large(UNPACKED_BYTES_MAX),
         unpack::Refused::NoSnappy => {
@@ -154,11 +139,13 @@ fn take(
         }
     };
     let length = unpack::unpacked_bytes(&packed, UNPACKED_BYTES_MAX).map_err(refused)?;
-    let held = packed.len() as u64 + length as u64 * HELD_FACTOR + MADE_BYTES as u64;
-    share.grow_to(held).map_err(Overload::from)?;
+    share.hold((packed.capacity() + length) as u64).map_err(Overload::from)?;
     let message = unpack::unpack(&packed).map_err(refused)?;
     drop(packed);
-    let mut making = Making::new(sink, pass, counts)?;
+    let own = message.capacity() + remote_write::symbols_bytes(&message, version);
+    share.hold(own as u64).map_err(Overload::from)?;
+    let made = Made::new(own as u64, app.flight.max_bytes(), &mut share);
+    let mut making = Making::new(sink, pass, counts, made)?;
     match remote_write::read(&message, version, |number, series| making.take(number, series)) {
         Ok(taken) => taken?,
         Err(_) => {

@@ -6,6 +6,7 @@ mod attacks;
 mod client;
 mod endpoints;
 mod kept;
+mod lanes;
 mod otlp;
 mod remote;
 mod scene;

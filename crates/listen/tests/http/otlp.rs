@@ -147,13 +147,14 @@ fn points_are_read_back_equal_and_what_has_no_place_is_said() {
     scene.end_recorder();
     let found = scene.samples();
     let one = |time: i64, value: &str| vec![(time, value.to_owned())];
-    let waits = |value: &str| [one(TIME, value), one(TIME + 10, value)].concat();
+    let temps = [one(TIME, "21.5"), one(TIME + 1, "22.0")].concat();
+    let twice =
+        |at: i64, behind: i64, value: &str| [one(at, value), one(at + behind, value)].concat();
+    let waits = |value: &str| twice(TIME, 10, value);
     let expected: BTreeMap<String, Vec<(i64, String)>> = [
-        (
-            "room_temp_celsius{job=\"rig\",room=\"lab\"}",
-            [one(TIME, "21.5"), one(TIME + 1, "22.0")].concat(),
-        ),
-        ("target_info{job=\"rig\",os=\"linux\"}", one(TIME, "1.0")),
+        ("room_temp_celsius{job=\"rig\",room=\"lab\"}", temps),
+        // The point of the second one is refused.
+        ("target_info{job=\"rig\",os=\"linux\"}", twice(TIME, 2, "1.0")),
         ("wait_seconds_bucket{job=\"rig\",le=\"0.5\"}", waits("1.0")),
         ("wait_seconds_bucket{job=\"rig\",le=\"1\"}", waits("3.0")),
         ("wait_seconds_bucket{job=\"rig\",le=\"+Inf\"}", waits("6.0")),
@@ -264,4 +265,35 @@ fn what_two_resources_say_of_one_series_and_time_is_refused_but_for_the_first() 
     let found = scene.samples();
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found["x"][0].1, "1.0");
+}
+
+#[test]
+fn what_tells_of_a_resource_stays_if_its_first_point_is_refused() {
+    let Some(mut scene) = Scene::new("otlp-info", &[]) else { return };
+    let mut client = scene.client();
+    // Nobody has written this integer as a decimal: it is no f64.
+    let values = ["-189711445343616540", "7"];
+    let points: Vec<Value> = (0..)
+        .zip(values)
+        .map(|(at, value)| json!({"timeUnixNano": (TIME + at).to_string(), "asInt": value}))
+        .collect();
+    let resource = json!({"attributes": [
+        {"key": "service.name", "value": {"stringValue": "rig"}},
+        {"key": "host.name", "value": {"stringValue": "a"}}]});
+    let message = json!({"resourceMetrics": [{"resource": resource,
+        "scopeMetrics": [{"metrics": [{"name": "x", "gauge": {"dataPoints": points}}]}]}]});
+    for _ in 0..2 {
+        let answer = send(&mut client, JSON, message.to_string());
+        let told: Value = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!(told["partialSuccess"]["rejectedDataPoints"], "1", "{answer:?}");
+        let said = told["partialSuccess"]["errorMessage"].as_str().unwrap();
+        assert!(
+            said.contains("data point 1: ") && said.contains("expected f64, found -1897"),
+            "{said}"
+        );
+    }
+    scene.end_recorder();
+    let found = scene.samples();
+    assert_eq!(found["x{job=\"rig\"}"], [(TIME + 1, "7.0".to_owned())]);
+    assert_eq!(found["target_info{host_name=\"a\",job=\"rig\"}"], [(TIME, "1.0".to_owned())]);
 }

@@ -111,3 +111,92 @@ fn both_versions_are_written_and_what_has_no_place_is_counted() {
     let of_y = [(ns(TIME_MS), "2.0".to_owned()), (ns(TIME_MS + 5), "3.0".to_owned())];
     assert_eq!(found["up{job=\"y\"}"], of_y);
 }
+
+fn series(name: &str, samples: &[(i64, f64)]) -> Vec<u8> {
+    let samples: Vec<u8> =
+        samples.iter().flat_map(|(time_ms, value)| sample(*time_ms, *value)).collect();
+    field(1, &[label("__name__", name), samples].concat())
+}
+
+#[test]
+fn a_client_that_promises_much_and_sends_little_takes_little() {
+    let Some(mut scene) = Scene::new("remote-slow", &["--stall", "60s"]) else { return };
+    let head = format!(
+        "POST /api/v1/write HTTP/1.1\r\nHost: a\r\nContent-Type: {ONE}\r\n\
+         Content-Encoding: snappy\r\nContent-Length: 16777216\r\n\r\n"
+    );
+    let slow: Vec<Client> = (0..8)
+        .map(|_| {
+            let mut client = scene.client();
+            client.send(format!("{head}begin"));
+            client
+        })
+        .collect();
+    // All of them have the room for the begin of a body.
+    let taken = "\nbaro_listen_in_flight_bytes 131072\n";
+    for _ in 0..400 {
+        if scene.client().get("/metrics").body.contains(taken) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let told = send(&mut scene.client(), ONE, &series("up", &[(TIME_MS, 1.0)]));
+    assert_eq!(told.status, 204, "{told:?}");
+    assert!(scene.client().get("/metrics").body.contains(taken));
+    drop(slow);
+    scene.end_recorder();
+    assert_eq!(scene.of("up").len(), 1);
+}
+
+#[test]
+fn what_never_fits_is_told_so_and_what_fits_is_taken() {
+    let options = ["--in-flight", "1M"];
+    let Some(mut scene) = Scene::new("remote-large", &options) else { return };
+    // A field that nobody knows, of so many bytes.
+    let beside = |bytes: usize| field(9, &vec![0; bytes]);
+    let up = |at: i64| series("up", &[(TIME_MS + at, 1.0)]);
+    let told = send(&mut scene.client(), ONE, &up(0));
+    assert_eq!(told.status, 204, "{told:?}");
+    let many: Vec<(i64, f64)> = (1..5_000).map(|at| (TIME_MS + at, 1.0)).collect();
+    let told = send(&mut scene.client(), ONE, &series("up", &many));
+    assert_eq!(told.status, 204, "{told:?}");
+    let told = send(&mut scene.client(), ONE, &[up(5_000), beside(2 << 20)].concat());
+    assert_eq!((told.status, told.header("retry-after")), (413, None));
+    assert!(told.body.contains("1048576 bytes") && told.body.contains("--in-flight"), "{told:?}");
+    // Another interface has the same memory.
+    let otlp = |body: String| {
+        scene.client().ask("POST /v1/metrics", "Content-Type: application/json\r\n", body)
+    };
+    let told = otlp("{\"resourceMetrics\":[]}".to_owned());
+    assert_eq!(told.status, 200, "{told:?}");
+    let told = otlp(" ".repeat(200_000));
+    assert_eq!((told.status, told.header("retry-after")), (413, None));
+    assert!(told.body.contains("(an eighth of --in-flight)"), "{told:?}");
+
+    // With what there is by default.
+    scene.kill_listener();
+    scene.listen(&[]);
+    let told = send(&mut scene.client(), ONE, &[up(6_000), beside(40 << 20)].concat());
+    assert_eq!(told.status, 204, "{told:?}");
+    assert!(scene.client().get("/metrics").body.contains("\nbaro_listen_in_flight_bytes 0\n"));
+    scene.end_recorder();
+    assert_eq!(scene.of("up").len(), 5_001);
+}
+
+#[test]
+fn refused_series_take_no_memory() {
+    let Some(mut scene) = Scene::new("remote-refused", &[]) else { return };
+    let mut client = scene.client();
+    assert_eq!(send(&mut client, ONE, &series("up", &[(TIME_MS, 1.0)])).status, 204);
+    let before_kib = scene.listener_peak_kib();
+    let count = 4 << 20;
+    let message = [field(1, b"").repeat(count), series("up", &[(TIME_MS + 1, 1.0)])].concat();
+    let told = send(&mut client, ONE, &message);
+    assert_eq!(told.status, 400);
+    assert!(told.body.contains(&format!("{} series more were refused", count - 10)), "{told:?}");
+    // The message has 8 MiB, its samples as good as none.
+    let more_kib = scene.listener_peak_kib().saturating_sub(before_kib);
+    assert!(more_kib < 20 << 10, "{more_kib} KiB more");
+    scene.end_recorder();
+    assert_eq!(scene.of("up").len(), 2);
+}

@@ -9,7 +9,7 @@ fn listen(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_baro-listen")).args(arguments).output().unwrap()
 }
 
-fn token(file: &str, arguments: &[&str]) -> String {
+pub(crate) fn token(file: &str, arguments: &[&str]) -> String {
     let output = listen(&[&["token"], arguments, &["--tokens", file]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim().to_owned()

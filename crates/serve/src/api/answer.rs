@@ -70,7 +70,8 @@ impl Refusal {
     }
 
     pub(super) fn of_body(error: &BodyError) -> Self {
-        Refusal::new(error.status(), "bad_data", &error.to_string())
+        let kind = if error.status() == 503 { "timeout" } else { "bad_data" };
+        Refusal::new(error.status(), kind, &error.to_string())
     }
 
     pub(super) fn of_query(error: &Error) -> Self {

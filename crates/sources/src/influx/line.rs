@@ -72,12 +72,14 @@ pub(super) struct Fields {
     labels: String,
 }
 
-/// Where an unescaped one that `stops` stands from `start` on, or the end.
+/// Where an unescaped one that `stops` stands from `start` on, or the end. A backslash escapes a comma, an equals
+/// sign or a blank behind it and nothing else, no backslash either: `C:\\ x` is how Telegraf writes `C:\ x`, and
+/// InfluxDB 1 and 2 read it so.
 pub(super) fn until(text: &str, start: usize, stops: impl Fn(u8) -> bool) -> usize {
     let bytes = text.as_bytes();
     let mut at = start;
     while let Some(byte) = bytes.get(at) {
-        if *byte == b'\\' && at + 1 < bytes.len() {
+        if *byte == b'\\' && matches!(bytes.get(at + 1), Some(b',' | b'=' | b' ')) {
             at += 2;
             continue;
         }
@@ -86,7 +88,6 @@ pub(super) fn until(text: &str, start: usize, stops: impl Fn(u8) -> bool) -> usi
         }
         at += 1;
     }
-    // An escape of a letter of several bytes has gone into it, never past the end.
     bytes.len()
 }
 

@@ -60,6 +60,11 @@ fn escapes_are_undone_and_made_anew_in_names() {
     // A backslash before any other letter is one, also before one of several bytes.
     assert_eq!(of("m\\ä f=1"), ["1 None m\\ä_f Float(1.0)"]);
     assert_eq!(of("m f=\"\""), ["1 None m_f Text(\"\")"]);
+    // Two of them are two, and the second takes what is behind it into the value.
+    assert_eq!(
+        of(r"m,k=C:\\ Temp,j=a\\,b,l=c\\d f=1 5"),
+        [r#"1 Some(5) m_f{j="a\\,b",k="C:\\ Temp",l="c\\\\d"} Float(1.0)"#]
+    );
 }
 
 #[test]

@@ -126,6 +126,32 @@ fn json(value: &[u8]) -> serde_json::Value {
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/// Bytes of base64 in any of its forms, as protobuf in JSON allows them: of URLs too, and without the signs at the
+/// end. `None`: it is none.
+pub(super) fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let letters = text.trim_end_matches('=');
+    if text.len() - letters.len() > 2 || letters.len() % 4 == 1 {
+        return None;
+    }
+    let mut found = Vec::with_capacity(letters.len() * 3 / 4);
+    let (mut word, mut bits) = (0_u32, 0_u32);
+    for letter in letters.bytes() {
+        let letter = match letter {
+            b'-' => b'+',
+            b'_' => b'/',
+            other => other,
+        };
+        let place = BASE64.iter().position(|other| *other == letter)?;
+        word = word << 6 | u32::try_from(place).ok()?;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            found.push((word >> bits) as u8);
+        }
+    }
+    Some(found)
+}
+
 pub(super) fn base64(bytes: &[u8]) -> String {
     let mut found = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
@@ -146,10 +172,10 @@ pub(super) struct Resource {
     pub(super) instance: Option<String>,
     /// The series that tells of it, until one of its points has been taken.
     pub(super) info: Option<String>,
-    /// Its attributes are too long for that.
+    /// Its attributes are too long for that, or cannot be told apart.
     pub(super) is_long: bool,
-    /// Job or instance are, so that its points have no names.
-    pub(super) is_too_long: bool,
+    /// What is wrong with job or instance, so that its points have no names.
+    pub(super) wrong: Option<Wrong>,
 }
 
 /// The attributes that job and instance are made of.
@@ -161,22 +187,31 @@ impl Resource {
             let all = resources.clone().flat_map(fields);
             all.filter(|(number, _)| *number == 1).map(|(_, value)| bytes(value))
         };
-        let mut length = 0;
+        let (mut length, mut is_twice) = (0, false);
         let [name, namespace, instance] = IDENTIFYING.map(|wanted| {
-            let found = attributes().map(pair).find(|(key, _)| *key == wanted)?.1;
-            let Ok(found) = shown(found) else {
+            let mut found = attributes().map(pair).filter(|(key, _)| *key == wanted);
+            let (_, first) = found.next()?;
+            // Of two nobody knows which one is meant.
+            is_twice |= found.next().is_some();
+            let Ok(first) = shown(first) else {
                 length = LABEL_BYTES_MAX + 1;
                 return None;
             };
-            length += found.len();
-            (!found.is_empty() && length <= LABEL_BYTES_MAX).then(|| found.into_owned())
+            length += first.len();
+            (length <= LABEL_BYTES_MAX).then(|| first.into_owned())
         });
-        let job = name.map(|name| match namespace {
+        // A namespace tells resources apart too, if the name is empty.
+        let job = name.map(|name| match namespace.filter(|namespace| !namespace.is_empty()) {
             Some(namespace) => format!("{namespace}/{name}"),
             None => name,
         });
-        let is_too_long = length > LABEL_BYTES_MAX;
-        let mut resource = Resource { job, instance, is_too_long, ..Resource::default() };
+        let [job, instance] = [job, instance].map(|found| found.filter(|found| !found.is_empty()));
+        let wrong = match () {
+            () if length > LABEL_BYTES_MAX => Some(Wrong::LongResource),
+            () if is_twice => Some(Wrong::TwiceResource),
+            () => None,
+        };
+        let mut resource = Resource { job, instance, wrong, ..Resource::default() };
         if resource.job.is_none() && resource.instance.is_none() {
             return resource;
         }

@@ -34,6 +34,8 @@ pub enum Wrong {
     LongSeries,
     /// What identifies the resource is too long.
     LongResource,
+    /// What identifies the resource is there twice.
+    TwiceResource,
     /// There are too many attributes.
     ManyAttributes,
     /// An attribute has no name of which anything is left.
@@ -104,6 +106,10 @@ impl fmt::Display for Wrong {
             Wrong::LongResource => {
                 "expected service.name, service.namespace and service.instance.id of at most 4096 bytes \
                  together, found longer ones"
+            }
+            Wrong::TwiceResource => {
+                "expected service.name, service.namespace and service.instance.id of a resource once each, \
+                 found one of them twice"
             }
             Wrong::ManyAttributes => "expected at most 256 attributes, found more",
             Wrong::NoKey => {

@@ -7,6 +7,7 @@
 //! Invariant: what is made has at most four times the bytes of the text, and one block of memory that never
 //! grows. Held by `tests::json_takes_four_times_its_bytes_at_most`.
 
+use super::attributes::{base64, from_base64};
 use super::check::DEPTH_MAX;
 use super::schema::{self, Field, Kind, Message};
 use crate::protobuf::Writer;
@@ -150,7 +151,8 @@ impl ValueOf<'_> {
             (Kind::Uint32, Ok(value), _) if u32::try_from(value).is_ok() => {
                 self.out.varint(number, value);
             }
-            (Kind::Enum(names), Ok(value), _) if value < names.len() as u64 => {
+            // One that is not known is none that is taken, as in protobuf.
+            (Kind::Enum(_), _, Ok(value)) if i32::try_from(value.cast_signed()).is_ok() => {
                 self.out.varint(number, value);
             }
             (Kind::Int64, _, Ok(value)) => self.out.varint(number, value),
@@ -236,9 +238,12 @@ impl<'de> Visitor<'de> for ValueOf<'_> {
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
         let number = self.field.number;
         match self.field.kind {
-            // Both are shown as they stand here, so that bytes of base64 need not be unpacked.
             Kind::Text => self.out.text(number, text),
-            Kind::Bytes => self.out.text(STRING_VALUE, text),
+            // They are shown in base64, which has one form there.
+            Kind::Bytes => match from_base64(text) {
+                Some(bytes) => self.out.text(STRING_VALUE, &base64(&bytes)),
+                None => return Err(self.other(short(text))),
+            },
             Kind::Enum(names) => match names.iter().position(|name| *name == text) {
                 Some(place) => self.out.varint(number, place as u64),
                 None => return Err(self.other(short(text))),

@@ -69,7 +69,7 @@ pub struct Point<'m> {
 
 impl Point<'_> {
     /// Its samples, all at its time.
-    pub fn samples(&self) -> impl Iterator<Item = Sample<'_>> {
+    pub fn samples(&self) -> impl Iterator<Item = Sample<'_>> + Clone {
         let mut start = 0;
         self.made.iter().map(move |made| {
             let name = self.names.get(start..made.end).unwrap_or_default();
@@ -125,8 +125,8 @@ impl<'m> Reader<'m> {
             }
         }
         let time_ns = time_ns(common.time)?;
-        if resource.is_too_long {
-            return Err(Wrong::LongResource);
+        if let Some(wrong) = resource.wrong {
+            return Err(wrong);
         }
         let found = fields(message).filter(|(number, _)| *number == attributes);
         let is_taken = |name: &str| resource.takes(name) || (!extra.is_empty() && name == extra);

@@ -469,3 +469,61 @@ fn any_bytes_give_points_or_an_error() {
     );
     assert!(all(b"").is_empty());
 }
+
+/// Of one attribute in a gauge's point, in JSON.
+fn with_attribute(value: serde_json::Value) -> serde_json::Value {
+    let point = json!({"timeUnixNano": TIME.to_string(), "asDouble": 1.0,
+        "attributes": [{"key": "a", "value": value}]});
+    json!({"resourceMetrics": [{"scopeMetrics": [{"metrics": [
+        {"name": "g", "gauge": {"dataPoints": [point]}}]}]}]})
+}
+
+#[test]
+fn bytes_in_json_are_those_of_protobuf_in_whatever_form() {
+    for text in ["+/8=", "+/8", "-_8=", "-_8", "+/9"] {
+        let message = from_json(with_attribute(json!({"bytesValue": text})).to_string().as_bytes());
+        assert_eq!(all(&message.unwrap()), [format!("1 {TIME} g{{a=\"+/8=\"}} 1.0")], "{text}");
+    }
+    for text in ["+", "+/8=a", "+/8===", "\u{e4}\u{e4}"] {
+        let said = from_json(with_attribute(json!({"bytesValue": text})).to_string().as_bytes());
+        assert!(said.unwrap_err().contains("expected bytes in base64 in bytesValue"), "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_temporality_costs_its_points_in_both_forms() {
+    let point = json!({"timeUnixNano": TIME.to_string(), "asDouble": 1.0});
+    let in_json = json!({"resourceMetrics": [{"scopeMetrics": [{"metrics": [
+        {"name": "s", "sum": {"aggregationTemporality": 7, "dataPoints": [point]}},
+        {"name": "g", "gauge": {"dataPoints": [point]}}]}]}]});
+    let of_json = all(&from_json(in_json.to_string().as_bytes()).unwrap());
+    let point = || within(1, &[fixed(3, TIME), double(4, 1.0)]);
+    let metrics = [
+        metric("s", "", within(7, &[point(), varint(2, 7)])),
+        metric("g", "", within(5, &[point()])),
+    ];
+    let of_protobuf = all(&within(1, &[within(2, &metrics)]));
+    assert_eq!(of_json, of_protobuf);
+    assert!(of_json[0].contains("expected cumulative values"), "{of_json:?}");
+    assert_eq!(of_json[1], format!("2 {TIME} g 1.0"));
+}
+
+#[test]
+fn a_resource_is_named_once_and_an_empty_name_leaves_the_namespace() {
+    let of = |attributes: &[(&str, &str)]| {
+        let attributes: Vec<Vec<u8>> =
+            attributes.iter().map(|(key, value)| attribute(1, key, string(1, value))).collect();
+        let point = within(1, &[fixed(3, TIME), double(4, 1.0)]);
+        let metrics = within(2, &[metric("g", "", within(5, &[point]))]);
+        all(&within(1, &[within(1, &attributes), metrics])).remove(0)
+    };
+    let (name, namespace) = ("service.name", "service.namespace");
+    assert_eq!(
+        of(&[(name, ""), (namespace, "plant")]),
+        format!("1 {TIME} g{{job=\"plant/\"}} 1.0")
+    );
+    assert_eq!(of(&[(name, "a"), (namespace, "")]), format!("1 {TIME} g{{job=\"a\"}} 1.0"));
+    assert_eq!(of(&[(name, "")]), format!("1 {TIME} g 1.0"));
+    let twice = of(&[(name, "a"), (name, "b")]);
+    assert!(twice.contains("of a resource once each, found one of them twice"), "{twice}");
+}
