@@ -1,10 +1,18 @@
 //! What is kept of the runs: dropped whole, the oldest first, by the time of their newest sample.
+//!
+//! A run may correct what an earlier one holds. So it stays as long as one that was recorded before it
+//! has samples of a common series in its times: dropped first, it would bring back what it corrects.
+//!
+//! Invariant: what is read after runs were dropped is what was read before, or nothing. Held by
+//! `tests/retention.rs` and `tests/model`.
 
 use super::{Changes, Settled, Settler};
 use crate::Result;
+use crate::runs::{RunFile, Runs};
 use baro_ondisk::RunEntry;
 use baro_sys::clock;
 use baro_sys::storage::Storage;
+use std::sync::Arc;
 
 /// What is kept. The default keeps everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,36 +39,58 @@ pub struct Dropped {
 }
 
 impl RunRetention {
-    /// Which of the runs are dropped, the oldest first, but for those that are `held`; `free_bytes` is
-    /// what the file system has.
-    pub(crate) fn drop(
+    /// Which runs of a store are dropped, the oldest first, but for those that are `held`.
+    pub(crate) fn drop_of<F>(
+        &self,
+        runs: &Runs<F>,
+        held: impl Fn(&RunEntry) -> bool,
+        free_bytes: Option<u64>,
+    ) -> Vec<RunEntry> {
+        let corrects = |run: &RunEntry, other: &RunEntry| have_common(&runs.files, run, other);
+        self.drop(&runs.manifest.runs, held, corrects, free_bytes, clock::realtime_ns())
+    }
+
+    /// Which of the runs, given in the order of recording, are dropped, the oldest first, but for those
+    /// that are `held` and those that may correct one that stays: `corrects` is asked whether a later
+    /// run may, and only if their times meet. `free_bytes` is what the file system has.
+    fn drop(
         &self,
         runs: &[RunEntry],
         held: impl Fn(&RunEntry) -> bool,
+        corrects: impl Fn(&RunEntry, &RunEntry) -> bool,
         free_bytes: Option<u64>,
         now_ns: i64,
     ) -> Vec<RunEntry> {
-        let mut oldest: Vec<RunEntry> = runs.to_vec();
-        oldest.sort_by_key(|run| run.time_max_ns);
-        let newest_ns = oldest.last().map_or(i64::MIN, |run| run.time_max_ns).min(now_ns);
+        let mut left: Vec<(usize, RunEntry)> = runs.iter().copied().enumerate().collect();
+        left.sort_by_key(|(_, run)| run.time_max_ns);
+        let newest_ns = left.last().map_or(i64::MIN, |(_, run)| run.time_max_ns).min(now_ns);
         let before_ns = self.keep_ns.map(|keep_ns| newest_ns.saturating_sub_unsigned(keep_ns));
-        let mut bytes: u64 = oldest.iter().map(|run| run.bytes).sum();
+        let mut bytes: u64 = runs.iter().map(|run| run.bytes).sum();
         let mut free_bytes = free_bytes.unwrap_or(u64::MAX);
         let mut drop = Vec::new();
-        for run in oldest {
-            let old = before_ns.is_some_and(|before_ns| run.time_max_ns < before_ns);
+        let meet = |a: &RunEntry, b: &RunEntry| {
+            a.time_min_ns <= b.time_max_ns && b.time_min_ns <= a.time_max_ns
+        };
+        loop {
             let large = self.keep_bytes.is_some_and(|keep| bytes > keep);
-            if !old && !large && free_bytes >= self.min_free_bytes {
-                break;
-            }
-            if held(&run) {
-                continue;
-            }
+            let unwanted = |run: &RunEntry| {
+                let old = before_ns.is_some_and(|before_ns| run.time_max_ns < before_ns);
+                old || large || free_bytes < self.min_free_bytes
+            };
+            let may_go = |(place, run): &(usize, RunEntry)| {
+                let stays = |(before, other): &(usize, RunEntry)| {
+                    before < place && meet(other, run) && corrects(run, other)
+                };
+                !held(run) && !left.iter().any(stays)
+            };
+            // What was recorded first corrects nothing: as long as any is unwanted and not held, one goes.
+            let mut unwanted = left.iter().take_while(|(_, run)| unwanted(run));
+            let Some(at) = unwanted.position(may_go) else { return drop };
+            let (_, run) = left.remove(at);
             bytes -= run.bytes;
             free_bytes = free_bytes.saturating_add(run.bytes);
             drop.push(run);
         }
-        drop
     }
 }
 
@@ -72,7 +102,7 @@ impl<S: Storage> Settler<S> {
         let drop = {
             let (retention, held) =
                 (self.options.retention, |run: &RunEntry| self.is_kept(&self.hold, run));
-            retention.drop(&manifest.runs, held, free_bytes, clock::realtime_ns())
+            retention.drop_of(&self.store.runs, held, free_bytes)
         };
         if drop.is_empty() {
             return Ok(());
@@ -87,6 +117,41 @@ impl<S: Storage> Settler<S> {
         }
         Ok(())
     }
+}
+
+/// Whether two runs may have samples of one series in the same times, as their pages tell; they may, if
+/// one is not open.
+fn have_common<F>(files: &[Arc<RunFile<F>>], run: &RunEntry, other: &RunEntry) -> bool {
+    let open = |entry: &RunEntry| {
+        let file = files.iter().find(|file| file.entry.id == entry.id);
+        file.map(|file| file.index.pages())
+    };
+    match (open(run), open(other)) {
+        (Some(pages), Some(others)) => pages_meet(pages, others, |page| Reach {
+            series: (page.first_series, page.last_series),
+            times_ns: (page.time_min_ns, page.time_max_ns),
+        }),
+        _ => true,
+    }
+}
+
+/// First and last series and time of a page.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    series: (u32, u32),
+    times_ns: (i64, i64),
+}
+
+/// Whether a page of the one and a page of the other meet in series and times. Both are sorted by series.
+fn pages_meet<P>(pages: &[P], others: &[P], reach: impl Fn(&P) -> Reach) -> bool {
+    let mut first = 0;
+    pages.iter().map(&reach).any(|page| {
+        let left = others.get(first..).unwrap_or(&[]);
+        first += left.partition_point(|other| reach(other).series.1 < page.series.0);
+        let near = others.get(first..).unwrap_or(&[]).iter().map(&reach);
+        let mut near = near.take_while(|other| other.series.0 <= page.series.1);
+        near.any(|other| page.times_ns.0 <= other.times_ns.1 && other.times_ns.0 <= page.times_ns.1)
+    })
 }
 
 #[cfg(test)]
@@ -106,8 +171,12 @@ mod tests {
         [2, 0, 3, 1].map(run).to_vec()
     }
 
+    fn ids(runs: &[RunEntry]) -> Vec<u64> {
+        runs.iter().map(|run| run.id).collect()
+    }
+
     fn dropped(retention: RunRetention, free_bytes: Option<u64>) -> Vec<u64> {
-        retention.drop(&runs(), |_| false, free_bytes, i64::MAX).iter().map(|run| run.id).collect()
+        ids(&retention.drop(&runs(), |_| false, |_, _| false, free_bytes, i64::MAX))
     }
 
     #[test]
@@ -127,15 +196,59 @@ mod tests {
         let keep = RunRetention { keep_ns: Some(2500), ..RunRetention::default() };
         let mut all = runs();
         all.push(RunEntry { id: 9, time_max_ns: i64::MAX, ..all[0] });
-        let dropped = |now_ns| -> Vec<u64> {
-            keep.drop(&all, |_| false, None, now_ns).iter().map(|run| run.id).collect()
-        };
+        let dropped =
+            |now_ns| -> Vec<u64> { ids(&keep.drop(&all, |_| false, |_, _| false, None, now_ns)) };
         assert_eq!(dropped(3000), [0]);
         // A clock before the samples keeps more; one behind all of them, and such a sample, is what
         // nothing can be measured against.
         assert!(dropped(0).is_empty());
         assert_eq!(dropped(i64::MAX), [0, 1, 2, 3]);
-        let future = keep.drop(&runs(), |_| false, None, i64::MAX);
-        assert_eq!(future.iter().map(|run| run.id).collect::<Vec<_>>(), [0]);
+        let future = keep.drop(&runs(), |_| false, |_, _| false, None, i64::MAX);
+        assert_eq!(ids(&future), [0]);
+    }
+
+    #[test]
+    fn what_may_correct_an_earlier_run_waits_for_it_and_the_bounds_are_kept() {
+        let run =
+            |id, time_min_ns, time_max_ns| RunEntry { id, time_min_ns, time_max_ns, ..runs()[0] };
+        // The second lies in the first, the third meets both ends of time and the first; the last is later.
+        let all = [run(0, 0, 100), run(1, 5, 5), run(2, 90, 120), run(3, 121, 200)];
+        let by = |retention: RunRetention, held: &[u64], common: bool| {
+            let held = |run: &RunEntry| held.contains(&run.id);
+            ids(&retention.drop(&all, held, |_, _| common, Some(0), i64::MAX))
+        };
+        let keep = RunRetention::default();
+        let size = |bytes| RunRetention { keep_bytes: Some(bytes), ..keep };
+        assert_eq!(by(size(399), &[], false), [1]);
+        assert_eq!(by(size(399), &[], true), [0]);
+        assert_eq!(by(size(299), &[], true), [0, 1]);
+        assert_eq!(by(size(0), &[], true), [0, 1, 2, 3]);
+        assert_eq!(by(RunRetention { min_free_bytes: 300, ..keep }, &[], true), [0, 1, 2]);
+        // What waits for one that a table has not got waits with it.
+        assert_eq!(by(size(0), &[0], true), [3]);
+        let age = |keep_ns| RunRetention { keep_ns: Some(keep_ns), ..keep };
+        assert_eq!(by(age(110), &[], false), [1]);
+        assert!(by(age(110), &[], true).is_empty());
+        assert_eq!(by(age(99), &[], true), [0, 1]);
+    }
+
+    #[test]
+    fn pages_meet_in_series_and_times() {
+        let page = |first, last, from_ns, to_ns| Reach {
+            series: (first, last),
+            times_ns: (from_ns, to_ns),
+        };
+        let pages_meet = |a: &[Reach], b: &[Reach]| pages_meet(a, b, |page| *page);
+        let pages = [page(1, 3, 0, 9), page(3, 3, 10, 19), page(5, 8, 0, 9)];
+        let meets = |other| {
+            let meets = pages_meet(&pages, &[other]);
+            assert_eq!(meets, pages_meet(&[other], &pages), "{other:?}");
+            meets
+        };
+        assert!(meets(page(2, 2, 9, 30)) && meets(page(3, 4, 15, 15)) && meets(page(7, 9, 0, 0)));
+        assert!(
+            !meets(page(4, 4, 0, 30)) && !meets(page(1, 2, 10, 30)) && !meets(page(5, 9, 10, 30))
+        );
+        assert!(!pages_meet(&pages, &[]) && pages_meet(&pages, &pages));
     }
 }
