@@ -10,7 +10,6 @@ use baro_recorder::Recorder;
 use baro_store::{
     Aggregate, Damage, Error, Every, Extent, Interval, Query, SettleOptions, Settler, Store, Values,
 };
-use baro_sys::disk::Disk;
 use baro_sys::sim::{Fault, Rng, SimDisk};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use common::{Folder, init_at, options, put, simulated};
