@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// So many bytes of a page of texts weigh as much as a sample where it is chosen how much is merged at
-/// once: with the samples of a portion come about as many megabytes.
+/// once: a page of long texts, of which few fill a megabyte, is as much as a page of numbers.
 const SAMPLE_BYTES: u32 = 8;
 
 /// What a page weighs where a portion is filled.
