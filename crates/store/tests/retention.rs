@@ -106,3 +106,18 @@ fn what_was_corrected_goes_before_its_correction_and_the_bounds_are_kept() {
     let right = Some(RIGHT);
     assert_eq!(seen, [(right, 2000, 0), (right, 1001, 0), (None, 1000, 0), (None, 0, 0)]);
 }
+
+#[test]
+fn a_sample_of_a_far_future_keeps_nothing_that_comes_later() {
+    let folder = Folder::init("retention-future", 8, WhenFull::Stop);
+    let far_ns = i64::MAX / 2;
+    run(&folder, (0..1000).chain([far_ns]).map(|ns| (1, ns, 0)));
+    run(&folder, (1000..2000).map(|ns| (1, ns, 0)));
+    run(&folder, (1500..3000).map(|ns| (1, ns, 0)));
+    run(&folder, std::iter::once((1, CORRECTED_NS, RIGHT)));
+    // By the clock all are old but the first, and the last corrects a sample of it.
+    let keep = RunRetention { keep_ns: Some(1_000_000_000), ..RunRetention::default() };
+    assert_eq!(settle(&folder, keep), 2);
+    let left = samples(&folder, 1);
+    assert_eq!((left.len(), left[&CORRECTED_NS]), (1001, RIGHT));
+}

@@ -8,10 +8,11 @@
 
 use super::{Changes, Settled, Settler};
 use crate::Result;
-use crate::runs::{RunFile, Runs};
+use crate::runs::{PageAt, RunFile, Runs};
 use baro_ondisk::RunEntry;
+use baro_runs::PageEntry;
 use baro_sys::clock;
-use baro_sys::storage::Storage;
+use baro_sys::storage::{Storage, StorageFile};
 use std::sync::Arc;
 
 /// What is kept. The default keeps everything.
@@ -40,7 +41,7 @@ pub struct Dropped {
 
 impl RunRetention {
     /// Which runs of a store are dropped, the oldest first, but for those that are `held`.
-    pub(crate) fn drop_of<F>(
+    pub(crate) fn drop_of<F: StorageFile>(
         &self,
         runs: &Runs<F>,
         held: impl Fn(&RunEntry) -> bool,
@@ -119,20 +120,33 @@ impl<S: Storage> Settler<S> {
     }
 }
 
-/// Whether two runs may have samples of one series in the same times, as their pages tell; they may, if
-/// one is not open.
-fn have_common<F>(files: &[Arc<RunFile<F>>], run: &RunEntry, other: &RunEntry) -> bool {
-    let open = |entry: &RunEntry| {
-        let file = files.iter().find(|file| file.entry.id == entry.id);
-        file.map(|file| file.index.pages())
-    };
-    match (open(run), open(other)) {
-        (Some(pages), Some(others)) => pages_meet(pages, others, |page| Reach {
-            series: (page.first_series, page.last_series),
-            times_ns: (page.time_min_ns, page.time_max_ns),
-        }),
-        _ => true,
-    }
+/// Whether an earlier run may have samples in the times of a later one, of a series of both; it may, if
+/// one is not open. Pages that meet are read: those of a sample from the far future meet all that comes
+/// later, and nothing would ever be too old beside one.
+fn have_common<F: StorageFile>(
+    files: &[Arc<RunFile<F>>],
+    run: &RunEntry,
+    earlier: &RunEntry,
+) -> bool {
+    let open = |entry: &RunEntry| files.iter().find(|file| file.entry.id == entry.id);
+    let (Some(run), Some(earlier)) = (open(run), open(earlier)) else { return true };
+    let later: Vec<Reach> = run.index.pages().iter().map(Reach::of).collect();
+    let (from_ns, to_ns) = (run.entry.time_min_ns, run.entry.time_max_ns.saturating_add(1));
+    let mut reader = PageAt::new();
+    earlier.index.pages().iter().any(|page| {
+        let near = near(&later, Reach::of(page));
+        if !near.iter().any(|other| other.meets(Reach::of(page))) {
+            return false;
+        }
+        let mut has = false;
+        let read = reader.with(earlier, page, |page| {
+            page.read_all(from_ns, to_ns, |series, times_ns, _| {
+                has |= near.iter().any(|other| other.holds(series, times_ns));
+            })
+        });
+        // What cannot be read now may be readable later.
+        has || !matches!(read, Ok(Ok(())))
+    })
 }
 
 /// First and last series and time of a page.
@@ -142,16 +156,30 @@ struct Reach {
     times_ns: (i64, i64),
 }
 
-/// Whether a page of the one and a page of the other meet in series and times. Both are sorted by series.
-fn pages_meet<P>(pages: &[P], others: &[P], reach: impl Fn(&P) -> Reach) -> bool {
-    let mut first = 0;
-    pages.iter().map(&reach).any(|page| {
-        let left = others.get(first..).unwrap_or(&[]);
-        first += left.partition_point(|other| reach(other).series.1 < page.series.0);
-        let near = others.get(first..).unwrap_or(&[]).iter().map(&reach);
-        let mut near = near.take_while(|other| other.series.0 <= page.series.1);
-        near.any(|other| page.times_ns.0 <= other.times_ns.1 && other.times_ns.0 <= page.times_ns.1)
-    })
+impl Reach {
+    fn of(page: &PageEntry) -> Self {
+        let times_ns = (page.time_min_ns, page.time_max_ns);
+        Reach { series: (page.first_series, page.last_series), times_ns }
+    }
+
+    fn meets(&self, other: Reach) -> bool {
+        let in_times = self.times_ns.0 <= other.times_ns.1 && other.times_ns.0 <= self.times_ns.1;
+        in_times && self.series.0 <= other.series.1 && other.series.0 <= self.series.1
+    }
+
+    /// Whether one of these times of a series, which rise, lies in it.
+    fn holds(&self, series: u32, times_ns: &[i64]) -> bool {
+        let next = times_ns.partition_point(|time_ns| *time_ns < self.times_ns.0);
+        let within = times_ns.get(next).is_some_and(|time_ns| *time_ns <= self.times_ns.1);
+        within && (self.series.0..=self.series.1).contains(&series)
+    }
+}
+
+/// Those of the pages, which are sorted by series, that meet one in series.
+fn near(pages: &[Reach], page: Reach) -> &[Reach] {
+    let from = pages.partition_point(|other| other.series.1 < page.series.0);
+    let to = pages.partition_point(|other| other.series.0 <= page.series.1);
+    pages.get(from..to).unwrap_or(&[])
 }
 
 #[cfg(test)]
@@ -238,17 +266,14 @@ mod tests {
             series: (first, last),
             times_ns: (from_ns, to_ns),
         };
-        let pages_meet = |a: &[Reach], b: &[Reach]| pages_meet(a, b, |page| *page);
         let pages = [page(1, 3, 0, 9), page(3, 3, 10, 19), page(5, 8, 0, 9)];
-        let meets = |other| {
-            let meets = pages_meet(&pages, &[other]);
-            assert_eq!(meets, pages_meet(&[other], &pages), "{other:?}");
-            meets
-        };
+        let meets = |other: Reach| near(&pages, other).iter().any(|page| page.meets(other));
         assert!(meets(page(2, 2, 9, 30)) && meets(page(3, 4, 15, 15)) && meets(page(7, 9, 0, 0)));
         assert!(
             !meets(page(4, 4, 0, 30)) && !meets(page(1, 2, 10, 30)) && !meets(page(5, 9, 10, 30))
         );
-        assert!(!pages_meet(&pages, &[]) && pages_meet(&pages, &pages));
+        let holds = |times_ns: &[i64]| pages[1].holds(3, times_ns);
+        assert!(holds(&[10]) && holds(&[0, 19, 30]) && !pages[1].holds(2, &[10]));
+        assert!(!holds(&[]) && !holds(&[9, 20]) && !holds(&[0]));
     }
 }
