@@ -16,6 +16,9 @@ const HEADERS_BYTES: usize = 128 << 10;
 /// Of blocks larger than this only a unit is read: a read of several costs no less than theirs.
 const LARGE_BYTES: usize = 32 << 10;
 
+/// So many units that cannot be read are passed over in a search: a whole block.
+const UNREADABLE_UNITS: usize = BLOCK_BYTES_MAX / UNIT_BYTES;
+
 /// Buffer of a walk; may serve many walks, one after another.
 #[derive(Debug)]
 pub struct Blocks {
@@ -37,6 +40,10 @@ pub struct Walk<'a, F> {
     large: bool,
     /// Bytes read at once.
     at_once: usize,
+    /// Up to here nothing is read ahead: it was tried, and something there cannot be read.
+    one_by_one_to: u64,
+    /// A search goes on behind what cannot be read.
+    passes_unreadable: bool,
 }
 
 /// What [`Walk::next_header`] found.
@@ -84,7 +91,18 @@ impl Blocks {
         crc: u32,
     ) -> Walk<'a, F> {
         let (start, buffer, at_once) = (scan.offset(), &mut self.buffer, READ_BYTES);
-        Walk { file, start, buffer, scan, first_crc: crc, filled: 0, large: false, at_once }
+        Walk {
+            file,
+            start,
+            buffer,
+            scan,
+            first_crc: crc,
+            filled: 0,
+            large: false,
+            at_once,
+            one_by_one_to: 0,
+            passes_unreadable: false,
+        }
     }
 }
 
@@ -92,6 +110,11 @@ impl<F: StorageFile> Walk<'_, F> {
     /// Reads `bytes` at once from now on: fewer where little is expected.
     pub fn read_at_once(&mut self, bytes: usize) {
         self.at_once = bytes.next_multiple_of(UNIT_BYTES);
+    }
+
+    /// A place that cannot be read does not end the search for a later block, for who only reads.
+    pub fn pass_unreadable(&mut self) {
+        self.passes_unreadable = true;
     }
 
     /// Blocks below `sequence` are known to have been durable: see [`Scan::set_durable`].
@@ -166,6 +189,7 @@ impl<F: StorageFile> Walk<'_, F> {
         let end = self.scan.header().segment_bytes.min(self.scan.offset().saturating_add(bytes));
         let mut at = self.scan.offset() + UNIT_BYTES as u64;
         let (mut first, mut found) = (None, None);
+        let mut unreadable = 0;
         while at + UNIT_BYTES as u64 <= end {
             // What nobody wrote proves nothing: of a file of 4 GiB with holes only the rest is read.
             if at >= self.start + self.filled as u64 {
@@ -176,7 +200,14 @@ impl<F: StorageFile> Walk<'_, F> {
                     break;
                 }
             }
-            self.load(at, UNIT_BYTES, self.at_once)?;
+            match self.load(at, UNIT_BYTES, self.at_once) {
+                Err(_) if self.passes_unreadable && unreadable < UNREADABLE_UNITS => {
+                    unreadable += 1;
+                    at += UNIT_BYTES as u64;
+                    continue;
+                }
+                loaded => loaded?,
+            }
             let from = (at - self.start) as usize;
             let Some(bytes) = self.buffer.get(from..self.filled).filter(|b| !b.is_empty()) else {
                 break;
@@ -240,7 +271,8 @@ impl<F: StorageFile> Walk<'_, F> {
         Ok(self.from())
     }
 
-    /// Has `bytes` at `offset`, not before the buffer's start, in the buffer; reads `at_once`.
+    /// Has `bytes` at `offset`, not before the buffer's start, in the buffer; reads `at_once`, but no more
+    /// than `bytes` where something behind them cannot be read.
     fn load(&mut self, offset: u64, bytes: usize, at_once: usize) -> Result<()> {
         let from = (offset - self.start) as usize;
         if from + bytes <= self.filled {
@@ -253,9 +285,22 @@ impl<F: StorageFile> Walk<'_, F> {
         }
         self.start = offset;
         self.filled = keep;
-        let want = bytes.next_multiple_of(UNIT_BYTES).max(at_once);
+        let need = bytes.next_multiple_of(UNIT_BYTES);
+        let want = if offset < self.one_by_one_to { need } else { need.max(at_once) };
         let left = self.scan.header().segment_bytes.saturating_sub(offset);
-        let to = want.min(self.buffer.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
+        let most = self.buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let (need, want) = (need.min(most), want.min(most));
+        match self.read_to(keep, want) {
+            Err(_) if need < want => {
+                self.one_by_one_to = offset + want as u64;
+                self.read_to(keep, need)
+            }
+            read => read,
+        }
+    }
+
+    /// Fills the buffer from `keep` to `to`.
+    fn read_to(&mut self, keep: usize, to: usize) -> Result<()> {
         if let Some(room) = self.buffer.get_mut(keep..to) {
             let read = self.file.read_at(self.start + keep as u64, room)?;
             self.filled = keep + read;

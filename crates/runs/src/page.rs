@@ -428,6 +428,32 @@ impl Page<'_> {
         })
     }
 
+    /// How many texts the page has, each once.
+    #[must_use]
+    pub fn texts(&self) -> usize {
+        match &self.body {
+            Body::Ragged(_, Some(texts)) => texts.count(),
+            _ => 0,
+        }
+    }
+
+    /// The text of this number, below [`Page::texts`]: the bits of a sample of texts, see [`Page::read`].
+    ///
+    /// # Errors
+    /// There is none of this number, or it is not UTF-8.
+    pub fn text(&self, number: u64) -> Result<&str, Error> {
+        match &self.body {
+            Body::Ragged(_, Some(texts)) => texts.get(number),
+            _ => Err(Error::OutOfRange {
+                what: What::Page,
+                field: "number of a text",
+                offset: 0,
+                limit: 0,
+                found: number,
+            }),
+        }
+    }
+
     /// Whether aggregates of the page's integers are those of its values.
     fn sums_are_exact(&self) -> bool {
         self.head.domain.is_exact() && self.buffers.patches.is_empty()

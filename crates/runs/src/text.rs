@@ -70,6 +70,10 @@ impl<'a> Texts<'a> {
         Ok(Texts { bytes, at, ends })
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.ends.len()
+    }
+
     pub(crate) fn get(&self, number: u64) -> Result<&'a str, Error> {
         let index = usize::try_from(number).unwrap_or(usize::MAX);
         let Some(end) = self.ends.get(index) else {

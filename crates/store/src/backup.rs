@@ -28,7 +28,6 @@ use baro_log::{
     kept_name, pin_name, run_name, set_when_full, tell_deletions, write_manifest,
 };
 use baro_ondisk::{Manifest, RunEntry};
-use baro_sys::clock;
 use baro_sys::disk::{Disk, PartAttempt};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use log::Outdated;
@@ -243,7 +242,7 @@ fn wanted<S: Storage>(store: &Store<S>, options: &BackupOptions) -> Result<Manif
     }
     let mut manifest = store.runs.manifest.clone();
     let retention = RunRetention { keep_ns: options.keep_ns, ..RunRetention::default() };
-    let old = retention.drop(&manifest.runs, |_| false, None, clock::realtime_ns());
+    let old = retention.drop_of(&store.runs, |_| false, None);
     manifest.runs.retain(|run| !old.contains(run));
     Ok(manifest)
 }

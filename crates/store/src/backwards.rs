@@ -74,10 +74,11 @@ impl<'a, S: Storage> Backwards<'a, S> {
         let file = self.store.storage.open(&of.file.name(), self.store.access)?;
         let mut walk = self.headers.walk(&file, of.header, of.crc);
         walk.set_durable(live.end);
+        walk.pass_unreadable();
         while walk.scan().sequence() < live.end {
             let offset = walk.scan().offset();
-            match walk.next_header()? {
-                FoundHeader::Block(header) => {
+            match walk.next_header() {
+                Ok(FoundHeader::Block(header)) => {
                     let times_ns = (header.time_min_ns, header.time_max_ns);
                     if self.interval.meets(times_ns) {
                         let place = self.places.len();
@@ -85,9 +86,9 @@ impl<'a, S: Storage> Backwards<'a, S> {
                         self.left.push((times_ns.1, Reached::Block { segment, place }));
                     }
                 }
-                FoundHeader::End(_) => match walk.find_proof()? {
-                    Some((at, header)) => walk.resume(at, &header),
-                    None => break,
+                Ok(FoundHeader::End(_)) | Err(_) => match walk.find_proof() {
+                    Ok(Some((at, header))) => walk.resume(at, &header),
+                    Ok(None) | Err(_) => break,
                 },
             }
         }

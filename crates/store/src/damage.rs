@@ -129,6 +129,15 @@ impl Damage {
         Damage { file: file.to_owned(), offset, source: Source::Format(source), loss }
     }
 
+    /// Of a place in a file that cannot be read, or is not what the format asks for: then the error has
+    /// the offset.
+    pub(crate) fn at(file: &str, offset: u64, source: Source, loss: Loss) -> Self {
+        match source {
+            Source::Format(source) => Damage::format(file, source, loss),
+            source => Damage { file: file.to_owned(), offset, source, loss },
+        }
+    }
+
     /// Whether something that was durable is lost, or may be.
     #[must_use]
     pub fn is_loss(&self) -> bool {

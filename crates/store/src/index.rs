@@ -256,6 +256,7 @@ impl<S: Storage> Indexer<'_, S> {
         let number = segment.header.epoch;
         let mut walk = self.blocks.walk(&file, segment.header, segment.crc);
         walk.set_durable(known);
+        walk.pass_unreadable();
         // A copy of a segment ends behind its last block.
         let whole_bytes = match segment.file {
             SegmentFile::Log(_) => 0,
@@ -284,12 +285,9 @@ impl<S: Storage> Indexer<'_, S> {
                     continue;
                 }
                 Ok(FoundHeader::End(End::Full)) => break,
-                Ok(FoundHeader::End(End::Tail(source))) => source,
-                Err(error) => {
-                    let source = Source::Unreadable(error.to_string());
-                    damage.push(Damage { file: name.clone(), offset, source, loss: Loss::Segment });
-                    break;
-                }
+                Ok(FoundHeader::End(End::Tail(source))) => Source::Format(source),
+                // What is behind it may be readable.
+                Err(error) => Source::Unreadable(error.to_string()),
             };
             let of_copy = offset + UNIT_BYTES as u64 <= whole_bytes;
             if of_copy {
@@ -305,7 +303,14 @@ impl<S: Storage> Indexer<'_, S> {
             };
             let Some((at, header)) = walk.find_proof_within(within)? else {
                 if !walk.scan().expects_more() {
-                    tail = Some((walk.scan().clone(), source));
+                    match source {
+                        Source::Format(source) => tail = Some((walk.scan().clone(), source)),
+                        source => {
+                            let marked = index.blocks > 0 && near_bytes == 0;
+                            let loss = if marked { Loss::Nothing } else { Loss::Segment };
+                            damage.push(Damage::at(&name, offset, source, loss));
+                        }
+                    }
                     break;
                 }
                 // Nothing follows, and yet it was durable. A writer may have written it since, as
@@ -317,7 +322,7 @@ impl<S: Storage> Indexer<'_, S> {
                 let sequence = walk.scan().sequence();
                 let missing = if of_copy { 1 } else { known - sequence };
                 self.told.push((segment.header.epoch, sequence));
-                damage.push(Damage::format(&name, source, Loss::Blocks(missing)));
+                damage.push(Damage::at(&name, offset, source, Loss::Blocks(missing)));
                 break;
             };
             // A writer may have written it since: looked at once more before it counts.
@@ -326,7 +331,7 @@ impl<S: Storage> Indexer<'_, S> {
                 continue;
             }
             let missing = header.sequence - walk.scan().sequence();
-            damage.push(Damage::format(&name, source, Loss::Blocks(missing)));
+            damage.push(Damage::at(&name, offset, source, Loss::Blocks(missing)));
             walk.resume(at, &header);
         }
         let end = walk.scan().sequence();
@@ -354,7 +359,7 @@ impl<S: Storage> Indexer<'_, S> {
     ) -> Result<()> {
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
         let offset = scan.offset();
-        let read = file.read_at(offset, &mut unit)?;
+        let read = file.read_at(offset, &mut unit).unwrap_or(0);
         if scan.looks_torn(unit.get(..read).unwrap_or(&[])) {
             self.out.tails.push(Tail { file: index.name(), offset, found });
         }
@@ -381,7 +386,9 @@ impl<S: Storage> Indexer<'_, S> {
             if buffer.len() < bytes {
                 buffer = AlignedBuffer::unlocked(bytes)?;
             }
-            let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
+            // Whether it was torn cannot be told: whoever reads it says that it cannot be read.
+            let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []));
+            let Ok(read) = read else { continue };
             if let Err(found) = block.place.whole(buffer.get(..read).unwrap_or(&[])) {
                 self.out.dead_blocks += extent.end - block.sequence;
                 extent.end = block.sequence;
@@ -490,6 +497,16 @@ impl BlockPlace {
         }
         Block::new(header, bytes).map_err(|error| error.at(self.offset))
     }
+
+    /// The same of what a read has put into `bytes`.
+    pub(crate) fn of_read<'a>(
+        &self,
+        read: baro_sys::Result<usize>,
+        bytes: &'a [u8],
+    ) -> std::result::Result<Block<'a>, Source> {
+        let read = read.map_err(|error| Source::Unreadable(error.to_string()))?;
+        self.whole(bytes.get(..read).unwrap_or(&[])).map_err(Source::Format)
+    }
 }
 
 /// Tells recycling from damage. A segment may be started anew between the look at its header and the
@@ -555,7 +572,8 @@ fn is_later_header<F: StorageFile>(
     segment: &SegmentRef,
     unit: &mut AlignedBuffer,
 ) -> Result<bool> {
-    let read = file.read_at(0, unit)?;
+    // What cannot be read is no later one.
+    let read = file.read_at(0, unit).unwrap_or(0);
     let found = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
     Ok(found.is_ok_and(|(h, _)| h.epoch > segment.header.epoch && h.store == segment.header.store))
 }
@@ -565,7 +583,7 @@ fn is_later_block<F: StorageFile>(
     segment: &SegmentRef,
     unit: &mut AlignedBuffer,
 ) -> Result<bool> {
-    let read = file.read_at(UNIT_BYTES as u64, unit)?;
+    let read = file.read_at(UNIT_BYTES as u64, unit).unwrap_or(0);
     let found = BlockHeader::decode(unit.get(..read).unwrap_or(&[]));
     Ok(found.is_ok_and(|h| h.epoch > segment.header.epoch && h.store == segment.header.store))
 }

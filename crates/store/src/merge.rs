@@ -15,5 +15,5 @@ mod part;
 mod portion;
 
 pub(crate) use gather::{Gather, Wanted};
-pub(crate) use part::{Part, Piece};
+pub(crate) use part::{Key, Part, Piece};
 pub(crate) use portion::Portion;

@@ -114,7 +114,8 @@ impl Notes {
     }
 }
 
-/// Hands out the live blocks of one segment.
+/// Hands out the live blocks of one segment. A block that is damaged or cannot be read costs itself:
+/// reading goes on behind it.
 pub(crate) fn read_segment<S: Storage>(
     (storage, access): (&S, Access),
     buffer: &mut Blocks,
@@ -130,12 +131,13 @@ pub(crate) fn read_segment<S: Storage>(
     let mut walk = buffer.walk(&file, segment.header, segment.crc);
     // The index has judged: what follows below the end is live, whatever is missing before it.
     walk.set_durable(live.end);
+    walk.pass_unreadable();
     loop {
         let (offset, sequence) = (walk.scan().offset(), walk.scan().sequence());
         if sequence >= live.end {
             return Ok(ControlFlow::Continue(()));
         }
-        let end = match walk.next_block() {
+        let source = match walk.next_block() {
             Ok(Found::Block(block)) => {
                 notes.blocks += 1;
                 let mask = Mask::of_block(deletions, &block.header);
@@ -145,34 +147,31 @@ pub(crate) fn read_segment<S: Storage>(
                 }
                 continue;
             }
-            Ok(Found::End(end)) => end,
-            Err(error) => {
-                let (source, loss) =
-                    (Source::Unreadable(error.to_string()), Loss::Blocks(live.end - sequence));
-                notes.damage.push(Damage { file: name, offset, source, loss });
-                return Ok(ControlFlow::Continue(()));
+            Ok(Found::End(end)) => {
+                if patience.recycled(&file, segment, false)? {
+                    notes.blocks_recycled += live.end - sequence;
+                    return Ok(ControlFlow::Continue(()));
+                }
+                let End::Tail(source) = end else { return Ok(ControlFlow::Continue(())) };
+                Source::Format(source)
             }
+            Err(error) => Source::Unreadable(error.to_string()),
         };
-        if patience.recycled(&file, segment, false)? {
-            notes.blocks_recycled += live.end - sequence;
-            return Ok(ControlFlow::Continue(()));
-        }
-        let End::Tail(source) = end else { return Ok(ControlFlow::Continue(())) };
-        // A payload that is damaged: its header still leads on.
+        // A payload that is damaged or cannot be read: its header still leads on.
         if let Ok(FoundHeader::Block(_)) = walk.next_header() {
             if patience.recycled(&file, segment, true)? {
                 notes.blocks_recycled += live.end - sequence;
                 return Ok(ControlFlow::Continue(()));
             }
-            notes.damage.push(Damage::format(&name, source, Loss::Blocks(1)));
+            notes.damage.push(Damage::at(&name, offset, source, Loss::Blocks(1)));
             continue;
         }
         // A damaged header: the index has reported it.
-        match walk.find_proof()? {
-            Some((at, header)) => walk.resume(at, &header),
-            None => {
+        match walk.find_proof() {
+            Ok(Some((at, header))) => walk.resume(at, &header),
+            Ok(None) | Err(_) => {
                 let loss = Loss::Blocks(live.end - sequence);
-                notes.damage.push(Damage::format(&name, source, loss));
+                notes.damage.push(Damage::at(&name, offset, source, loss));
                 return Ok(ControlFlow::Continue(()));
             }
         }

@@ -16,7 +16,7 @@ use crate::mask::Mask;
 use crate::read::{LiveBlock, Notes, RecordRef};
 use crate::read_pace::ReadPace;
 use crate::store::{Store, for_each_stored, unfold};
-use crate::{Damage, Error, Loss, Result};
+use crate::{Damage, Error, Loss, Result, Source};
 use baro_log::{Blocks, FoundHeader};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{End, Kind, UnfoldedSamples};
@@ -196,10 +196,11 @@ impl<S: Storage> Sweep<'_, S> {
         let file = self.store.storage.open(&segment.file.name(), self.store.access)?;
         let mut walk = self.headers.walk(&file, segment.header, segment.crc);
         walk.set_durable(live.end);
+        walk.pass_unreadable();
         while walk.scan().sequence() < live.end {
             let offset = walk.scan().offset();
-            match walk.next_header()? {
-                FoundHeader::Block(header) => {
+            let source = match walk.next_header() {
+                Ok(FoundHeader::Block(header)) => {
                     if !self.interval.meets((header.time_min_ns, header.time_max_ns)) {
                         continue;
                     }
@@ -220,24 +221,25 @@ impl<S: Storage> Sweep<'_, S> {
                     if self.slots.len() > limit {
                         return Err(Error::Overlap { limit });
                     }
+                    continue;
                 }
-                FoundHeader::End(End::Full) => break,
-                FoundHeader::End(End::Tail(source)) => match walk.find_proof()? {
-                    // The index has reported it.
-                    Some((at, header)) => walk.resume(at, &header),
-                    None => {
-                        let missing = live.end - walk.scan().sequence();
-                        if self.patience.recycled(&file, segment, true)? {
-                            self.notes.blocks_recycled += missing;
-                        } else {
-                            let name = segment.file.name();
-                            let loss = Loss::Blocks(missing);
-                            self.notes.damage.push(Damage::format(&name, source, loss));
-                        }
-                        break;
-                    }
-                },
+                Ok(FoundHeader::End(End::Full)) => break,
+                Ok(FoundHeader::End(End::Tail(source))) => Source::Format(source),
+                Err(error) => Source::Unreadable(error.to_string()),
+            };
+            // The index has reported it.
+            if let Ok(Some((at, header))) = walk.find_proof() {
+                walk.resume(at, &header);
+                continue;
             }
+            let missing = live.end - walk.scan().sequence();
+            if self.patience.recycled(&file, segment, true)? {
+                self.notes.blocks_recycled += missing;
+            } else {
+                let (name, loss) = (segment.file.name(), Loss::Blocks(missing));
+                self.notes.damage.push(Damage::at(&name, offset, source, loss));
+            }
+            break;
         }
         Ok(())
     }
@@ -269,16 +271,16 @@ impl<S: Storage> Sweep<'_, S> {
         }
         let Some((_, file)) = &self.file else { return Ok(None) };
         self.pace.wait(bytes as u64);
-        let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
+        let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []));
         self.notes.blocks += u64::from(!again);
         self.notes.blocks_again += u64::from(again);
-        let block = match block_place.whole(buffer.get(..read).unwrap_or(&[])) {
+        let block = match block_place.of_read(read, &buffer) {
             Ok(block) => block,
             Err(source) => {
                 if self.patience.recycled(file, &entry.segment, true)? {
                     self.notes.blocks_recycled += 1;
                 } else {
-                    self.notes.damage.push(Damage::format(&name, source, Loss::Blocks(1)));
+                    self.notes.take_damage(Damage::at(&name, offset, source, Loss::Blocks(1)));
                 }
                 self.spare.push(buffer);
                 return Ok(None);

@@ -6,10 +6,12 @@
 
 mod page;
 mod reads;
+mod texts;
 
 pub(crate) use page::{PageAt, RunPart};
 pub use reads::PagesRead;
 pub(crate) use reads::Reads;
+pub(crate) use texts::HeldTexts;
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};

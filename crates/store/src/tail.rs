@@ -54,13 +54,15 @@ impl<S: Storage> Store<S> {
             let mut blocks: Vec<BlockPlace> = Vec::new();
             let mut walk = headers.walk(&file, entry.segment.header, entry.segment.crc);
             walk.set_durable(entry.live.end);
+            walk.pass_unreadable();
             while walk.scan().sequence() < entry.live.end {
                 let offset = walk.scan().offset();
-                match walk.next_header()? {
-                    FoundHeader::Block(header) => blocks.push(BlockPlace::new(offset, &header)),
-                    FoundHeader::End(_) => match walk.find_proof()? {
-                        Some((at, header)) => walk.resume(at, &header),
-                        None => break,
+                match walk.next_header() {
+                    Ok(FoundHeader::Block(header)) => blocks.push(BlockPlace::new(offset, &header)),
+                    // The index has reported it.
+                    Ok(FoundHeader::End(_)) | Err(_) => match walk.find_proof() {
+                        Ok(Some((at, header))) => walk.resume(at, &header),
+                        Ok(None) | Err(_) => break,
                     },
                 }
             }
@@ -72,9 +74,9 @@ impl<S: Storage> Store<S> {
                 if buffer.len() < bytes {
                     buffer = AlignedBuffer::unlocked(bytes)?;
                 }
-                let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []))?;
+                let read = file.read_at(offset, buffer.get_mut(..bytes).unwrap_or(&mut []));
                 notes.blocks += 1;
-                match place.whole(buffer.get(..read).unwrap_or(&[])) {
+                match place.of_read(read, &buffer) {
                     Ok(block) => {
                         let mask = Mask::of_block(&self.runs.deletions, &block.header);
                         let (file, mask) = (entry.segment.file, mask.as_ref());
@@ -84,11 +86,10 @@ impl<S: Storage> Store<S> {
                     Err(_) if patience.recycled(&file, &entry.segment, true)? => {
                         notes.blocks_recycled += 1;
                     }
-                    Err(source) => notes.damage.push(crate::Damage::format(
-                        &name,
-                        source,
-                        crate::Loss::Blocks(1),
-                    )),
+                    Err(source) => {
+                        let loss = crate::Loss::Blocks(1);
+                        notes.damage.push(crate::Damage::at(&name, offset, source, loss));
+                    }
                 }
             }
         }

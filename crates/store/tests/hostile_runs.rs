@@ -10,10 +10,9 @@ use baro_recorder::Recorder;
 use baro_store::{
     Aggregate, Damage, Error, Every, Extent, Interval, Query, SettleOptions, Settler, Store, Values,
 };
-use baro_sys::disk::Disk;
 use baro_sys::sim::{Fault, Rng, SimDisk};
 use baro_sys::storage::{Access, Storage, StorageFile};
-use common::{Folder, init_at, options};
+use common::{Folder, init_at, options, put, simulated};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -90,34 +89,11 @@ fn store(name: &str, id: [u8; 16]) -> (SimDisk, Model, Manifest) {
     (disk, model, manifest)
 }
 
-/// The same files on a simulated disk.
-fn simulated(path: &Path) -> SimDisk {
-    let disk = SimDisk::new(1);
-    let real = Disk::open(path).unwrap();
-    for folder in ["", "log", "runs"] {
-        if !folder.is_empty() {
-            disk.create_folder(folder).unwrap();
-        }
-        for name in real.list(folder).unwrap() {
-            let name = if folder.is_empty() { name } else { format!("{folder}/{name}") };
-            if path.join(&name).is_file() {
-                put(&disk, &name, &std::fs::read(path.join(&name)).unwrap());
-            }
-        }
-    }
-    disk
-}
-
 fn bytes(disk: &SimDisk, name: &str) -> Vec<u8> {
     let file = disk.open(name, Access::Read).unwrap();
     let mut bytes = vec![0; file.size_bytes().unwrap() as usize];
     assert_eq!(file.read_at(0, &mut bytes).unwrap(), bytes.len());
     bytes
-}
-
-fn put(disk: &SimDisk, name: &str, bytes: &[u8]) {
-    let _ = disk.remove(name);
-    disk.create(name).unwrap().write_at(0, bytes).unwrap();
 }
 
 fn opened(disk: &SimDisk) -> Store<SimDisk> {

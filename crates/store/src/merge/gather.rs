@@ -74,6 +74,9 @@ pub(crate) struct Gather<'a, P> {
     within: Within,
     /// Where the portion behind those of `within` ends.
     after: Option<Option<Key>>,
+    /// Most samples of a portion, where that can be; and where the portion would have ended that had more.
+    most_samples: usize,
+    rest: Option<Option<Key>>,
     scratch: SampleColumns,
     /// What belongs to the next portion, part behind part.
     gathered: Columns,
@@ -101,9 +104,18 @@ impl<'a, P: Part> Gather<'a, P> {
             portion_samples,
             within: Within::default(),
             after: None,
+            most_samples: usize::MAX,
+            rest: None,
             scratch,
             gathered,
         }
+    }
+
+    /// Portions are cut at `samples`, also where that many begin at one place or a piece of each part
+    /// meets the same times: for few parts, whose pieces are large.
+    pub(crate) fn cut_at(mut self, samples: usize) -> Self {
+        self.most_samples = samples;
+        self
     }
 
     /// Fills `portion` with what comes next, sorted, each series and time once. False if there is
@@ -116,15 +128,45 @@ impl<'a, P: Part> Gather<'a, P> {
         self.gathered.clear();
         let held = |c: &Cursor<P>| c.at < c.held.len();
         let begun = self.next_start >= self.starts.len() && self.after.is_none();
+        let begun = begun && self.rest.is_none();
         if begun && !self.cursors.iter().any(held) {
             return Ok(false);
         }
-        let before = self.reach();
+        let before = match self.rest.take() {
+            Some(before) => before,
+            None => self.reach(),
+        };
+        let before = self.cut(before)?;
         for cursor in &mut self.cursors {
             cursor.take(before, &self.wanted, &mut self.scratch, &mut self.gathered)?;
         }
         portion.sort(&self.gathered);
         Ok(true)
+    }
+
+    /// Where the next portion ends instead if it would have too many samples: then each part gives no
+    /// more than its share of what it holds.
+    fn cut(&mut self, before: Option<Key>) -> Result<Option<Key>> {
+        if self.most_samples == usize::MAX {
+            return Ok(before);
+        }
+        let (mut samples, mut parts) = (0, 0);
+        for cursor in &mut self.cursors {
+            cursor.load(before, &self.wanted, &mut self.scratch)?;
+            let below = before.map_or(cursor.held.len(), |key| cursor.end(key)) - cursor.at;
+            samples += below;
+            parts += usize::from(below > 0);
+        }
+        if samples <= self.most_samples {
+            return Ok(before);
+        }
+        let share = (self.most_samples / parts.max(1)).max(1);
+        let ends = self.cursors.iter().filter_map(|cursor| cursor.key_behind(share));
+        let end = ends.min().filter(|end| before.is_none_or(|before| *end < before));
+        if end.is_some() {
+            self.rest = Some(before);
+        }
+        Ok(end.or(before))
     }
 
     /// Keys below this belong to the next portion; `None`: all that is left.
@@ -204,24 +246,53 @@ impl<P: Part> Cursor<P> {
             if self.at < self.held.len() {
                 return Ok(());
             }
-            self.held.clear();
-            self.at = 0;
-            loop {
-                if self.next >= self.part.pieces() {
-                    return Ok(());
-                }
-                let piece = self.part.piece(self.next);
-                if wanted.piece(&piece) {
-                    if before.is_some_and(|key| piece.start() >= key) {
-                        return Ok(());
-                    }
-                    break;
-                }
-                self.next += 1;
+            if !self.load(before, wanted, scratch)? {
+                return Ok(());
             }
-            self.part.decode(self.next, scratch, &mut self.held)?;
+        }
+    }
+
+    /// If nothing is held, decodes the next piece that is wanted; false if there is none that begins before
+    /// the key.
+    fn load(
+        &mut self,
+        before: Option<Key>,
+        wanted: &Wanted<'_>,
+        scratch: &mut SampleColumns,
+    ) -> Result<bool> {
+        if self.at < self.held.len() {
+            return Ok(true);
+        }
+        self.held.clear();
+        self.at = 0;
+        loop {
+            if self.next >= self.part.pieces() {
+                // Of a part that has come to its end nothing is held.
+                self.held = Columns::default();
+                return Ok(false);
+            }
+            let piece = self.part.piece(self.next);
+            if wanted.piece(&piece) {
+                if before.is_some_and(|key| piece.start() >= key) {
+                    return Ok(false);
+                }
+                break;
+            }
             self.next += 1;
         }
+        self.part.decode(self.next, scratch, &mut self.held)?;
+        self.next += 1;
+        Ok(true)
+    }
+
+    /// The key behind the next `samples` that are held, and behind those that are equal to them.
+    fn key_behind(&self, samples: usize) -> Option<Key> {
+        let key = |at: usize| {
+            let (series, time_ns) = (self.held.series.get(at)?, self.held.times_ns.get(at)?);
+            Some(Key { series: *series, time_ns: *time_ns })
+        };
+        let last = key(self.at + samples - 1)?;
+        (self.at + samples..self.held.len()).find_map(|at| key(at).filter(|key| *key > last))
     }
 
     /// First place at or behind the key among those held and not taken.

@@ -1,6 +1,7 @@
 //! Pages of a run as parts that can be merged: one read each, believed only if the CRC is right.
 
 use super::RunFile;
+use super::texts::{HeldTexts, weight};
 use crate::Result;
 use crate::columns::Columns;
 use crate::damage::{Damage, Loss, Source};
@@ -12,7 +13,7 @@ use baro_ondisk::{SampleColumns, Type};
 use baro_runs::{Aggregate, Error, Known, Page, PageEntry, PageReader};
 use baro_sys::storage::StorageFile;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A page without what has been deleted: it has the methods of [`Page`].
 #[derive(Debug)]
@@ -32,6 +33,16 @@ impl SeenPage<'_, '_> {
 
     pub(crate) fn kind(&self) -> Type {
         self.page.kind()
+    }
+
+    /// How many texts it has or had, each once.
+    pub(crate) fn texts(&self) -> usize {
+        self.page.texts()
+    }
+
+    /// The text of this number, which stands in the bits of a sample.
+    pub(crate) fn text(&self, number: u64) -> Decoded<&str> {
+        self.page.text(number)
     }
 
     pub(crate) fn read(
@@ -189,7 +200,7 @@ impl PageAt {
     }
 }
 
-/// The pages of a run that hold numbers.
+/// The pages of a run that hold numbers, or all.
 #[derive(Debug)]
 pub(crate) struct RunPart<F> {
     run: Arc<RunFile<F>>,
@@ -197,7 +208,9 @@ pub(crate) struct RunPart<F> {
     pages: Vec<u32>,
     /// What is read of them.
     interval: Interval,
-    page: PageAt,
+    page: Arc<Mutex<PageAt>>,
+    /// Where texts are held, if they are read too.
+    texts: Option<Arc<HeldTexts>>,
     /// Pages that could not be decoded; their samples are left out.
     pub(crate) damage: Vec<Damage>,
 }
@@ -213,7 +226,20 @@ impl<F> RunPart<F> {
         let index = run.index.pages();
         let numbers = |at: &usize| index.get(*at).is_some_and(|page| page.kind != Type::Text);
         let pages = range.filter(numbers).map(|at| at as u32).collect();
-        RunPart { run, pages, interval, page: PageAt::new(), damage: Vec::new() }
+        let page = Arc::default();
+        RunPart { run, pages, interval, page, texts: None, damage: Vec::new() }
+    }
+
+    /// All pages; of texts the bits are what `texts` gives back. `page` is the same for all runs that are
+    /// merged, so that each does not hold what a page is decoded into.
+    pub(crate) fn whole(
+        run: Arc<RunFile<F>>,
+        texts: &Arc<HeldTexts>,
+        page: &Arc<Mutex<PageAt>>,
+    ) -> Self {
+        let (pages, interval) = ((0..run.index.pages().len() as u32).collect(), Interval::ALL);
+        let (texts, page) = (Some(Arc::clone(texts)), Arc::clone(page));
+        RunPart { run, pages, interval, page, texts, damage: Vec::new() }
     }
 
     fn entry(&self, at: usize) -> Option<&PageEntry> {
@@ -232,7 +258,7 @@ impl<F: StorageFile> Part for RunPart<F> {
             last_series: entry.last_series,
             time_min_ns: entry.time_min_ns,
             time_max_ns: entry.time_max_ns,
-            samples: entry.samples,
+            samples: weight(entry),
         })
     }
 
@@ -242,10 +268,13 @@ impl<F: StorageFile> Part for RunPart<F> {
         let Some(entry) = entry else { return Ok(()) };
         let before = to.len();
         let Interval { from_ns, to_ns } = self.interval;
-        let done = self.page.with(&run, entry, |page| {
-            page.read_all(from_ns, to_ns, |series, times_ns, bits| {
+        let texts = self.texts.as_ref().filter(|_| entry.kind == Type::Text);
+        let mut page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = page.with(&run, entry, |page| match texts {
+            Some(texts) => texts.take(entry, page, to),
+            None => page.read_all(from_ns, to_ns, |series, times_ns, bits| {
                 to.append(series, times_ns, bits);
-            })
+            }),
         })?;
         if let Err(damage) = done {
             to.truncate(before);

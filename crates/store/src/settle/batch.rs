@@ -141,7 +141,7 @@ fn lost<S: Storage>(store: &Store<S>, damage: &Damage, epoch: u64) -> u64 {
     match damage.loss {
         _ if !found.is_some_and(|found| (before..epoch).contains(&found)) => 0,
         Loss::Blocks(blocks) => blocks,
-        Loss::Records(_) | Loss::Samples(_) => 1,
+        Loss::Records(_) | Loss::Samples(_) | Loss::Segment => 1,
         _ => 0,
     }
 }

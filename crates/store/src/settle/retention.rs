@@ -1,10 +1,19 @@
 //! What is kept of the runs: dropped whole, the oldest first, by the time of their newest sample.
+//!
+//! A run may correct what an earlier one holds. So it stays as long as one that was recorded before it
+//! has samples of a common series in its times: dropped first, it would bring back what it corrects.
+//!
+//! Invariant: what is read after runs were dropped is what was read before, or nothing. Held by
+//! `tests/retention.rs` and `tests/model`.
 
 use super::{Changes, Settled, Settler};
 use crate::Result;
+use crate::runs::{PageAt, RunFile, Runs};
 use baro_ondisk::RunEntry;
+use baro_runs::PageEntry;
 use baro_sys::clock;
-use baro_sys::storage::Storage;
+use baro_sys::storage::{Storage, StorageFile};
+use std::sync::Arc;
 
 /// What is kept. The default keeps everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,36 +40,58 @@ pub struct Dropped {
 }
 
 impl RunRetention {
-    /// Which of the runs are dropped, the oldest first, but for those that are `held`; `free_bytes` is
-    /// what the file system has.
-    pub(crate) fn drop(
+    /// Which runs of a store are dropped, the oldest first, but for those that are `held`.
+    pub(crate) fn drop_of<F: StorageFile>(
+        &self,
+        runs: &Runs<F>,
+        held: impl Fn(&RunEntry) -> bool,
+        free_bytes: Option<u64>,
+    ) -> Vec<RunEntry> {
+        let corrects = |run: &RunEntry, other: &RunEntry| have_common(&runs.files, run, other);
+        self.drop(&runs.manifest.runs, held, corrects, free_bytes, clock::realtime_ns())
+    }
+
+    /// Which of the runs, given in the order of recording, are dropped, the oldest first, but for those
+    /// that are `held` and those that may correct one that stays: `corrects` is asked whether a later
+    /// run may, and only if their times meet. `free_bytes` is what the file system has.
+    fn drop(
         &self,
         runs: &[RunEntry],
         held: impl Fn(&RunEntry) -> bool,
+        corrects: impl Fn(&RunEntry, &RunEntry) -> bool,
         free_bytes: Option<u64>,
         now_ns: i64,
     ) -> Vec<RunEntry> {
-        let mut oldest: Vec<RunEntry> = runs.to_vec();
-        oldest.sort_by_key(|run| run.time_max_ns);
-        let newest_ns = oldest.last().map_or(i64::MIN, |run| run.time_max_ns).min(now_ns);
+        let mut left: Vec<(usize, RunEntry)> = runs.iter().copied().enumerate().collect();
+        left.sort_by_key(|(_, run)| run.time_max_ns);
+        let newest_ns = left.last().map_or(i64::MIN, |(_, run)| run.time_max_ns).min(now_ns);
         let before_ns = self.keep_ns.map(|keep_ns| newest_ns.saturating_sub_unsigned(keep_ns));
-        let mut bytes: u64 = oldest.iter().map(|run| run.bytes).sum();
+        let mut bytes: u64 = runs.iter().map(|run| run.bytes).sum();
         let mut free_bytes = free_bytes.unwrap_or(u64::MAX);
         let mut drop = Vec::new();
-        for run in oldest {
-            let old = before_ns.is_some_and(|before_ns| run.time_max_ns < before_ns);
+        let meet = |a: &RunEntry, b: &RunEntry| {
+            a.time_min_ns <= b.time_max_ns && b.time_min_ns <= a.time_max_ns
+        };
+        loop {
             let large = self.keep_bytes.is_some_and(|keep| bytes > keep);
-            if !old && !large && free_bytes >= self.min_free_bytes {
-                break;
-            }
-            if held(&run) {
-                continue;
-            }
+            let unwanted = |run: &RunEntry| {
+                let old = before_ns.is_some_and(|before_ns| run.time_max_ns < before_ns);
+                old || large || free_bytes < self.min_free_bytes
+            };
+            let may_go = |(place, run): &(usize, RunEntry)| {
+                let stays = |(before, other): &(usize, RunEntry)| {
+                    before < place && meet(other, run) && corrects(run, other)
+                };
+                !held(run) && !left.iter().any(stays)
+            };
+            // What was recorded first corrects nothing: as long as any is unwanted and not held, one goes.
+            let mut unwanted = left.iter().take_while(|(_, run)| unwanted(run));
+            let Some(at) = unwanted.position(may_go) else { return drop };
+            let (_, run) = left.remove(at);
             bytes -= run.bytes;
             free_bytes = free_bytes.saturating_add(run.bytes);
             drop.push(run);
         }
-        drop
     }
 }
 
@@ -72,7 +103,7 @@ impl<S: Storage> Settler<S> {
         let drop = {
             let (retention, held) =
                 (self.options.retention, |run: &RunEntry| self.is_kept(&self.hold, run));
-            retention.drop(&manifest.runs, held, free_bytes, clock::realtime_ns())
+            retention.drop_of(&self.store.runs, held, free_bytes)
         };
         if drop.is_empty() {
             return Ok(());
@@ -87,6 +118,68 @@ impl<S: Storage> Settler<S> {
         }
         Ok(())
     }
+}
+
+/// Whether an earlier run may have samples in the times of a later one, of a series of both; it may, if
+/// one is not open. Pages that meet are read: those of a sample from the far future meet all that comes
+/// later, and nothing would ever be too old beside one.
+fn have_common<F: StorageFile>(
+    files: &[Arc<RunFile<F>>],
+    run: &RunEntry,
+    earlier: &RunEntry,
+) -> bool {
+    let open = |entry: &RunEntry| files.iter().find(|file| file.entry.id == entry.id);
+    let (Some(run), Some(earlier)) = (open(run), open(earlier)) else { return true };
+    let later: Vec<Reach> = run.index.pages().iter().map(Reach::of).collect();
+    let (from_ns, to_ns) = (run.entry.time_min_ns, run.entry.time_max_ns.saturating_add(1));
+    let mut reader = PageAt::new();
+    earlier.index.pages().iter().any(|page| {
+        let near = near(&later, Reach::of(page));
+        if !near.iter().any(|other| other.meets(Reach::of(page))) {
+            return false;
+        }
+        let mut has = false;
+        let read = reader.with(earlier, page, |page| {
+            page.read_all(from_ns, to_ns, |series, times_ns, _| {
+                has |= near.iter().any(|other| other.holds(series, times_ns));
+            })
+        });
+        // What cannot be read now may be readable later.
+        has || !matches!(read, Ok(Ok(())))
+    })
+}
+
+/// First and last series and time of a page.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    series: (u32, u32),
+    times_ns: (i64, i64),
+}
+
+impl Reach {
+    fn of(page: &PageEntry) -> Self {
+        let times_ns = (page.time_min_ns, page.time_max_ns);
+        Reach { series: (page.first_series, page.last_series), times_ns }
+    }
+
+    fn meets(&self, other: Reach) -> bool {
+        let in_times = self.times_ns.0 <= other.times_ns.1 && other.times_ns.0 <= self.times_ns.1;
+        in_times && self.series.0 <= other.series.1 && other.series.0 <= self.series.1
+    }
+
+    /// Whether one of these times of a series, which rise, lies in it.
+    fn holds(&self, series: u32, times_ns: &[i64]) -> bool {
+        let next = times_ns.partition_point(|time_ns| *time_ns < self.times_ns.0);
+        let within = times_ns.get(next).is_some_and(|time_ns| *time_ns <= self.times_ns.1);
+        within && (self.series.0..=self.series.1).contains(&series)
+    }
+}
+
+/// Those of the pages, which are sorted by series, that meet one in series.
+fn near(pages: &[Reach], page: Reach) -> &[Reach] {
+    let from = pages.partition_point(|other| other.series.1 < page.series.0);
+    let to = pages.partition_point(|other| other.series.0 <= page.series.1);
+    pages.get(from..to).unwrap_or(&[])
 }
 
 #[cfg(test)]
@@ -106,8 +199,12 @@ mod tests {
         [2, 0, 3, 1].map(run).to_vec()
     }
 
+    fn ids(runs: &[RunEntry]) -> Vec<u64> {
+        runs.iter().map(|run| run.id).collect()
+    }
+
     fn dropped(retention: RunRetention, free_bytes: Option<u64>) -> Vec<u64> {
-        retention.drop(&runs(), |_| false, free_bytes, i64::MAX).iter().map(|run| run.id).collect()
+        ids(&retention.drop(&runs(), |_| false, |_, _| false, free_bytes, i64::MAX))
     }
 
     #[test]
@@ -127,15 +224,56 @@ mod tests {
         let keep = RunRetention { keep_ns: Some(2500), ..RunRetention::default() };
         let mut all = runs();
         all.push(RunEntry { id: 9, time_max_ns: i64::MAX, ..all[0] });
-        let dropped = |now_ns| -> Vec<u64> {
-            keep.drop(&all, |_| false, None, now_ns).iter().map(|run| run.id).collect()
-        };
+        let dropped =
+            |now_ns| -> Vec<u64> { ids(&keep.drop(&all, |_| false, |_, _| false, None, now_ns)) };
         assert_eq!(dropped(3000), [0]);
         // A clock before the samples keeps more; one behind all of them, and such a sample, is what
         // nothing can be measured against.
         assert!(dropped(0).is_empty());
         assert_eq!(dropped(i64::MAX), [0, 1, 2, 3]);
-        let future = keep.drop(&runs(), |_| false, None, i64::MAX);
-        assert_eq!(future.iter().map(|run| run.id).collect::<Vec<_>>(), [0]);
+        let future = keep.drop(&runs(), |_| false, |_, _| false, None, i64::MAX);
+        assert_eq!(ids(&future), [0]);
+    }
+
+    #[test]
+    fn what_may_correct_an_earlier_run_waits_for_it_and_the_bounds_are_kept() {
+        let run =
+            |id, time_min_ns, time_max_ns| RunEntry { id, time_min_ns, time_max_ns, ..runs()[0] };
+        // The second lies in the first, the third meets both ends of time and the first; the last is later.
+        let all = [run(0, 0, 100), run(1, 5, 5), run(2, 90, 120), run(3, 121, 200)];
+        let by = |retention: RunRetention, held: &[u64], common: bool| {
+            let held = |run: &RunEntry| held.contains(&run.id);
+            ids(&retention.drop(&all, held, |_, _| common, Some(0), i64::MAX))
+        };
+        let keep = RunRetention::default();
+        let size = |bytes| RunRetention { keep_bytes: Some(bytes), ..keep };
+        assert_eq!(by(size(399), &[], false), [1]);
+        assert_eq!(by(size(399), &[], true), [0]);
+        assert_eq!(by(size(299), &[], true), [0, 1]);
+        assert_eq!(by(size(0), &[], true), [0, 1, 2, 3]);
+        assert_eq!(by(RunRetention { min_free_bytes: 300, ..keep }, &[], true), [0, 1, 2]);
+        // What waits for one that a table has not got waits with it.
+        assert_eq!(by(size(0), &[0], true), [3]);
+        let age = |keep_ns| RunRetention { keep_ns: Some(keep_ns), ..keep };
+        assert_eq!(by(age(110), &[], false), [1]);
+        assert!(by(age(110), &[], true).is_empty());
+        assert_eq!(by(age(99), &[], true), [0, 1]);
+    }
+
+    #[test]
+    fn pages_meet_in_series_and_times() {
+        let page = |first, last, from_ns, to_ns| Reach {
+            series: (first, last),
+            times_ns: (from_ns, to_ns),
+        };
+        let pages = [page(1, 3, 0, 9), page(3, 3, 10, 19), page(5, 8, 0, 9)];
+        let meets = |other: Reach| near(&pages, other).iter().any(|page| page.meets(other));
+        assert!(meets(page(2, 2, 9, 30)) && meets(page(3, 4, 15, 15)) && meets(page(7, 9, 0, 0)));
+        assert!(
+            !meets(page(4, 4, 0, 30)) && !meets(page(1, 2, 10, 30)) && !meets(page(5, 9, 10, 30))
+        );
+        let holds = |times_ns: &[i64]| pages[1].holds(3, times_ns);
+        assert!(holds(&[10]) && holds(&[0, 19, 30]) && !pages[1].holds(2, &[10]));
+        assert!(!holds(&[]) && !holds(&[9, 20]) && !holds(&[0]));
     }
 }

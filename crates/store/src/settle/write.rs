@@ -5,8 +5,8 @@ use super::output::Output;
 use super::{Changes, Extent, Settled, Settler};
 use crate::damage::Damage;
 use crate::delete::{bring_back, is_whole};
-use crate::merge::{Gather, Part, Portion, Wanted};
-use crate::runs::{PageAt, RunFile, RunPart};
+use crate::merge::{Gather, Key, Part, Portion, Wanted};
+use crate::runs::{HeldTexts, RunFile, RunPart};
 use crate::unsettled::TextSample;
 use crate::{Error, Hold, Result, SegmentFile};
 use baro_log::run_name;
@@ -19,6 +19,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Samples merged at once, if not more begin at one place.
 const PORTION_SAMPLES: usize = 128 << 10;
+/// The same of runs: a page of each is held beside, so a portion is little more than a page.
+const RUNS_PORTION_SAMPLES: usize = 32 << 10;
+/// Texts handed to the writer of a run at once.
+const TEXTS_AT_ONCE: usize = 1024;
 /// Portions on their way between the threads.
 const PORTIONS: usize = 2;
 
@@ -59,7 +63,9 @@ impl<S: Storage> Settler<S> {
         report.samples_read += texts.len() as u64;
         parts.retain(|part| part.pieces() > 0);
         last_of_each(&mut texts);
-        let (run, parts, back) = self.write_run(0, Vec::new(), parts, &texts)?;
+        let of_runs = HeldTexts::default();
+        let gather = Gather::new(parts, Wanted::ALL, PORTION_SAMPLES);
+        let (run, parts, back) = self.write_run(0, Vec::new(), gather, (&texts, &of_runs))?;
         let undecoded = parts.into_iter().flat_map(|part| part.damage);
         let told = report.damage.len();
         report.damage.extend(undecoded);
@@ -152,26 +158,18 @@ impl<S: Storage> Settler<S> {
         let files = self.store.runs.files.iter();
         let files: Vec<Arc<RunFile<S::File>>> =
             files.filter(|file| entries.contains(&file.entry)).cloned().collect();
-        let mut texts = Vec::new();
-        for file in &files {
-            if let Some(damage) = read_texts(file, &mut texts)? {
-                self.damaged.insert(file.entry.id);
-                report.damage.push(damage);
-                return Ok(None);
-            }
-        }
-        last_of_each(&mut texts);
-        let part = |file: &Arc<RunFile<S::File>>| {
-            RunPart::new(Arc::clone(file), 0..file.index.pages().len())
-        };
-        let parts = files.iter().map(part).collect();
+        let (texts, page) = (Arc::new(HeldTexts::default()), Arc::default());
+        let part = |file: &Arc<_>| RunPart::whole(Arc::clone(file), &texts, &page);
+        let gather =
+            Gather::new(files.iter().map(part).collect(), Wanted::ALL, RUNS_PORTION_SAMPLES);
+        let gather = gather.cut_at(2 * RUNS_PORTION_SAMPLES);
         let note = match &self.hold {
             Hold::Known(handover) if entries.iter().all(|run| self.standing(run) == Some(true)) => {
                 handover.note(self.store.identity.store)
             }
             _ => Vec::new(),
         };
-        let (run, parts, _) = self.write_run(level, note, parts, &texts)?;
+        let (run, parts, _) = self.write_run(level, note, gather, (&[], &texts))?;
         let damage: Vec<Damage> = parts.into_iter().flat_map(|part| part.damage).collect();
         if !damage.is_empty() {
             let names = |run: &&RunEntry| damage.iter().any(|d| d.file == run_name(run.id));
@@ -232,13 +230,14 @@ impl<S: Storage> Settler<S> {
         (runs.len() - first >= fan_in).then_some(start + first..start + runs.len())
     }
 
-    /// Writes a run of what the parts hold, the oldest first.
+    /// Writes a run of what the parts hold, the oldest first, and of texts: those of the log, sorted, and
+    /// those of the parts.
     fn write_run<P: Part + Send>(
         &mut self,
         level: u8,
         note: Vec<u8>,
-        parts: Vec<P>,
-        texts: &[TextSample],
+        gather: Gather<'static, P>,
+        (texts, of_parts): (&[TextSample], &HeldTexts),
     ) -> Result<(RunEntry, Vec<P>, BTreeSet<u32>)> {
         let id = self.store.runs.manifest.next_run;
         let info = RunInfo { store: self.store.identity.store, run: id, level, note };
@@ -262,8 +261,9 @@ impl<S: Storage> Settler<S> {
             let _ = of_series.first().map(|text| kind(text.series));
         }
         let written = std::thread::scope(|scope| {
-            let merging = scope.spawn(move || merge_parts(parts, &full, &spare));
-            let written = encode(&info, &portions, &empty, texts, &mut kind, &mut output);
+            let merging = scope.spawn(move || merge_parts(gather, &full, &spare));
+            let texts = (texts, of_parts);
+            let written = encode(&info, (&portions, &empty), texts, &mut kind, &mut output);
             // Ends the other thread if this one failed.
             drop((portions, empty));
             let merged = merging.join().unwrap_or(Err(Error::Thread { name: "merging" }));
@@ -290,11 +290,10 @@ impl<S: Storage> Settler<S> {
 
 /// Merges until everything is taken or nobody wants more.
 fn merge_parts<P: Part>(
-    parts: Vec<P>,
+    mut gather: Gather<'_, P>,
     full: &SyncSender<Portion>,
     spare: &Receiver<Portion>,
 ) -> Result<Vec<P>> {
-    let mut gather = Gather::new(parts, Wanted::ALL, PORTION_SAMPLES);
     while let Ok(mut portion) = spare.recv() {
         if !gather.next(&mut portion)? || full.send(portion).is_err() {
             break;
@@ -306,9 +305,8 @@ fn merge_parts<P: Part>(
 /// Encodes portions as they come, texts where their series stand.
 fn encode<F: baro_sys::storage::StorageFile>(
     info: &RunInfo,
-    portions: &Receiver<Portion>,
-    empty: &SyncSender<Portion>,
-    mut texts: &[TextSample],
+    (portions, empty): (&Receiver<Portion>, &SyncSender<Portion>),
+    (mut texts, of_parts): (&[TextSample], &HeldTexts),
     mut kind: impl FnMut(u32) -> Type,
     output: &mut Output<F>,
 ) -> Result<RunSummary> {
@@ -321,7 +319,20 @@ fn encode<F: baro_sys::storage::StorageFile>(
             texts = texts.get(before..).unwrap_or(&[]);
             let times_ns = samples.times_ns.get(range.clone()).unwrap_or(&[]);
             let bits = samples.bits.get(range).unwrap_or(&[]);
-            writer.push(series, kind(series), times_ns, bits)?;
+            match of_parts.of(series) {
+                None => writer.push(series, kind(series), times_ns, bits)?,
+                Some(texts) => {
+                    let places = times_ns.chunks(TEXTS_AT_ONCE).zip(bits.chunks(TEXTS_AT_ONCE));
+                    for (times_ns, bits) in places {
+                        let texts = bits.iter().map(|bits| texts.get(*bits));
+                        let texts: Vec<&str> = texts.collect::<std::result::Result<_, _>>()?;
+                        writer.push_text(series, times_ns, &texts)?;
+                    }
+                }
+            }
+        }
+        if let (Some(series), Some(time_ns)) = (samples.series.last(), samples.times_ns.last()) {
+            of_parts.release(Key { series: *series, time_ns: *time_ns });
         }
         // Nobody takes it when all is merged.
         let _ = empty.send(portion);
@@ -344,31 +355,8 @@ fn push_texts<W: FnMut(&[u8]) -> Result<()>>(
 }
 
 /// Sorts texts, given in the order of recording, and keeps the last of each series and time.
-pub(crate) fn last_of_each(texts: &mut Vec<TextSample>) {
+fn last_of_each(texts: &mut Vec<TextSample>) {
     texts.reverse();
     texts.sort_by_key(|text| (text.series, text.time_ns));
     texts.dedup_by_key(|text| (text.series, text.time_ns));
-}
-
-/// Appends the texts of a run; damage ends it.
-fn read_texts<F: baro_sys::storage::StorageFile>(
-    run: &Arc<RunFile<F>>,
-    texts: &mut Vec<TextSample>,
-) -> Result<Option<Damage>> {
-    let mut page = PageAt::new();
-    for entry in run.index.pages().iter().filter(|page| page.kind == Type::Text) {
-        let done = page.with(run, entry, |page| {
-            let ids: Vec<u32> = page.series().collect();
-            for series in ids {
-                page.read_text(series, i64::MIN, i64::MAX, |time_ns, text| {
-                    texts.push(TextSample { series, time_ns, text: text.to_owned() });
-                })?;
-            }
-            Ok(())
-        })?;
-        if let Err(damage) = done {
-            return Ok(Some(damage));
-        }
-    }
-    Ok(None)
 }

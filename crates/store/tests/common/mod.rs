@@ -9,6 +9,8 @@ use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::{Options, Recorder, Rings};
 use baro_store::{Filter, Interval, Reading, RecordRef, Store};
 use baro_sys::disk::Disk;
+use baro_sys::sim::SimDisk;
+use baro_sys::storage::{Storage, StorageFile};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -44,6 +46,31 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// The same files on a simulated disk.
+pub fn simulated(path: &Path) -> SimDisk {
+    let disk = SimDisk::new(1);
+    let real = Disk::open(path).unwrap();
+    for folder in ["", "log", "runs"] {
+        if !folder.is_empty() {
+            disk.create_folder(folder).unwrap();
+        }
+        // Without a run there is no folder of them.
+        for name in real.list(folder).unwrap_or_default() {
+            let name = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            if path.join(&name).is_file() {
+                put(&disk, &name, &std::fs::read(path.join(&name)).unwrap());
+            }
+        }
+    }
+    disk
+}
+
+/// A file with these bytes, in place of any.
+pub fn put(disk: &SimDisk, name: &str, bytes: &[u8]) {
+    let _ = disk.remove(name);
+    disk.create(name).unwrap().write_at(0, bytes).unwrap();
 }
 
 pub fn options() -> Options {

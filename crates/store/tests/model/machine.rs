@@ -294,6 +294,40 @@ impl Machine {
         }
     }
 
+    /// A text that was recorded long ago is corrected, in a run of its own.
+    pub fn correct(&mut self) -> Outcome {
+        self.settle_alone()?;
+        let pushes = self.truth.pushes.iter();
+        let texts = pushes.filter_map(|push| match push.rows.first() {
+            Some((id, time_ns, Val::Text(_))) => Some((*id, *time_ns)),
+            _ => None,
+        });
+        let texts: Vec<_> = texts.collect();
+        if texts.is_empty() {
+            return Ok(());
+        }
+        self.open()?;
+        let ((id, time_ns), number) = (self.rng.pick(&texts), self.truth.pushes.len());
+        let text = format!("{number} corrected");
+        let Some(Open { producer, .. }) = &mut self.open else { return Ok(()) };
+        let sequence = producer.next_sequence();
+        match producer.push_text(id, time_ns, &text) {
+            Ok(_) => {
+                let rows = vec![(id, time_ns, Val::Text(text))];
+                self.truth.pushes.push(Push { sequence, rows });
+            }
+            Err(Refused::RingFull) => self.refused += 1,
+            Err(error) => panic!("{error}"),
+        }
+        self.settle_alone()
+    }
+
+    /// All that was recorded is in runs.
+    fn settle_alone(&mut self) -> Outcome {
+        self.close()?;
+        self.settle_until_idle()
+    }
+
     pub fn run(&mut self, ticks: u64) -> Outcome {
         for _ in 0..ticks {
             let now = self.now();

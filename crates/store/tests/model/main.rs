@@ -35,12 +35,14 @@ struct Total {
     recycled_under_a_reader: u64,
     dictionaries: u64,
     backups_cut: u64,
+    corrected: u64,
 }
 
 fn plan(rng: &mut Rng) -> Plan {
+    // Of what is kept by size no more is known than that nothing of it is wrong.
     let keep = RunRetention {
         keep_ns: rng.chance(1, 2).then(|| 20_000 + rng.below(100_000)),
-        keep_bytes: None,
+        keep_bytes: rng.chance(1, 4).then(|| (20 << 10) + rng.below(40 << 10)),
         min_free_bytes: 0,
     };
     let retention = if rng.chance(1, 3) { keep } else { RunRetention::default() };
@@ -103,6 +105,10 @@ fn life(seed: u64, loud: bool, steps: u64, total: &mut Total) -> Result<(), Stri
                 let cut = machine.back_up(rng.below(80), rng.pick(&MODES))?;
                 total.backups_cut += u64::from(cut);
             }
+            19 if rng.chance(1, 2) => {
+                machine.correct()?;
+                total.corrected += 1;
+            }
             _ => {}
         }
         if !machine.is_open() && rng.chance(2, 3) {
@@ -151,7 +157,7 @@ fn many_lives_of_a_store_read_as_a_model() {
             [u64::from(runs), u64::from(merged), u64::from(dropped), cuts, recycled, refused];
         assert!(rare.iter().all(|n| *n > 10) && total.dictionaries > 3, "never happens: {total:?}");
         assert!(total.recycled_under_a_reader > 0, "never happens: {total:?}");
-        assert!(total.backups_cut > 3, "never happens: {total:?}");
+        assert!(total.backups_cut > 3 && total.corrected > 10, "never happens: {total:?}");
     }
 }
 
@@ -237,6 +243,37 @@ fn record(machine: &mut Machine) {
         machine.push_some();
         machine.run(60).unwrap();
     }
+}
+
+/// Runs go by age and by size, with corrections between: what was corrected never comes back.
+#[test]
+fn retention_brings_no_value_back_that_was_corrected() {
+    let mut dropped = 0;
+    for seed in 0..6 {
+        let keep = RunRetention::default();
+        let retention = match seed % 2 {
+            0 => RunRetention { keep_ns: Some(20_000), ..keep },
+            _ => RunRetention { keep_bytes: Some(12 << 10), ..keep },
+        };
+        let settle = SettleOptions { least_bytes: 0, fan_in: 3, retention, ..Default::default() };
+        let plan =
+            Plan { settle, segments: 4, slowest_ns: 100_000, extremes: false, frame_bytes: 0 };
+        let mut machine = Machine::new(seed, plan, false);
+        machine.declare(6);
+        for _ in 0..12 {
+            machine.open().unwrap();
+            record(&mut machine);
+            machine.correct().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            if machine.is_open() {
+                machine.close().unwrap();
+            }
+            for _ in 0..3 {
+                let done = machine.settle(Extent::All);
+                dropped += done.unwrap_or_else(|e| panic!("seed {seed}: {e}")).dropped.runs;
+            }
+        }
+    }
+    assert!(dropped > 20, "{dropped} runs were dropped");
 }
 
 #[test]

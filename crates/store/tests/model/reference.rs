@@ -6,7 +6,7 @@ use baro_store::{
     Selection, Steps, Store, ValueType, Values,
 };
 use baro_sys::sim::{Rng, SimDisk};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -191,19 +191,16 @@ fn compare(found: &[Row], model: &Rows, truth: &Truth) -> Result<(), String> {
     if let Some(missing) = expected.next() {
         return Err(format!("{missing:?} is not there"));
     }
-    // What may be gone is gone, or as it was recorded once.
-    let mut ever: HashMap<(u32, i64), Vec<&Val>> = HashMap::new();
-    for row in truth.pushes.iter().flat_map(|push| &push.rows).filter(|row| !must(row.1)) {
-        ever.entry((row.0, row.1)).or_default().push(&row.2);
-    }
+    // What may be gone is gone, or as it was recorded last: never as it was before.
     let mut before = None;
     for row in found {
         if before >= Some((row.0, row.1)) {
             return Err(format!("{row:?} comes twice or out of order"));
         }
         before = Some((row.0, row.1));
-        if !must(row.1) && !ever.get(&(row.0, row.1)).is_some_and(|all| all.contains(&&row.2)) {
-            return Err(format!("{row:?} was never recorded"));
+        let last = model.get(&(row.0, row.1));
+        if last != Some(&row.2) {
+            return Err(format!("found {row:?}, recorded last {last:?}"));
         }
     }
     Ok(())

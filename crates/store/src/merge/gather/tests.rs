@@ -49,6 +49,7 @@ proptest! {
     fn portions_are_what_a_stable_sort_gives(
         parts in parts(),
         portion_samples in 1..40_usize,
+        cut_at in prop_oneof![Just(usize::MAX), 1..40_usize],
         from_ns in prop_oneof![Just(i64::MIN), 0..20_i64],
         to_ns in prop_oneof![Just(i64::MAX), 0..20_i64],
         only in prop::option::of(prop::collection::btree_set(0..8_u32, 0..4)),
@@ -77,7 +78,7 @@ proptest! {
             }
         }
         let wanted = Wanted { series: ids.as_deref(), interval: Interval { from_ns, to_ns } };
-        let mut gather = Gather::new(parts, wanted, portion_samples);
+        let mut gather = Gather::new(parts, wanted, portion_samples).cut_at(cut_at);
         let (mut portion, mut found) = (Portion::default(), Vec::new());
         while gather.next(&mut portion).unwrap() {
             let Columns { series, times_ns, bits } = portion.samples();
@@ -102,5 +103,27 @@ fn one_series_comes_in_portions_by_time() {
         count += portion.samples().len();
     }
     assert_eq!(count, 2000);
+    assert!(longest <= 400, "{longest}");
+}
+
+#[test]
+fn large_pieces_that_meet_come_in_portions_that_are_cut() {
+    let part = |from: i64| Sorted {
+        samples: (from..from + 4000).map(|at| (7, at * 4 % 16_001, at as u64)).collect(),
+        piece: 1000,
+    };
+    let sorted = |from| {
+        let mut part = part(from);
+        part.samples.sort_unstable();
+        part
+    };
+    let parts = (0..4).map(sorted).collect();
+    let mut gather = Gather::new(parts, Wanted::ALL, 100).cut_at(200);
+    let (mut portion, mut longest, mut found) = (Portion::default(), 0, 0);
+    while gather.next(&mut portion).unwrap() {
+        longest = longest.max(portion.samples().len());
+        found += portion.samples().len();
+    }
+    assert_eq!(found, 4003);
     assert!(longest <= 400, "{longest}");
 }

@@ -178,7 +178,7 @@ impl<'a> Session<'a> {
         group: usize,
         mut command: Command,
     ) -> Result<Child, BenchError> {
-        let member = self.members.get(group).ok_or_else(|| no_group(group))?;
+        let member = self.members.get_mut(group).ok_or_else(|| no_group(group))?;
         let (child, why_not) = member.start(&mut command).map_err(refused)?;
         if let Some(why) = why_not
             && !self.notes.contains(&why)
