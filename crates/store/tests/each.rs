@@ -129,7 +129,9 @@ fn what_is_no_number_is_the_largest_whatever_its_sign() {
 #[test]
 fn an_infinity_or_a_large_value_hides_nothing_behind_it() {
     let inf = f64::INFINITY;
-    let cases: &[(&str, &[(i64, f64)], f64)] = &[
+    /// What is looked at, samples, and what it must be.
+    type Case<'a> = (&'a str, &'a [(i64, f64)], f64);
+    let cases: &[Case<'_>] = &[
         ("large", &[(0, 1e17), (1, 3.0)], 3.0),
         ("inf", &[(0, inf), (1, 5.0)], 5.0),
         ("to-inf", &[(0, 5.0), (1, inf), (2, inf), (3, 7.0)], inf),
