@@ -91,6 +91,14 @@ fn traces_of_0_1_are_analyzed_as_they_were() {
                     call.as_object_mut().unwrap().remove("is_storage");
                 }
             }
+            if (collector, analysis) == ("btf", "syscall") {
+                // 0.1 counted no calls of such traces; those that slept or were slow are counted by now.
+                assert_eq!(found["counted"], false);
+                assert!(!found["calls"].as_array().unwrap().is_empty(), "{found}");
+                let none = ["calls", "by_task", "pairs", "different_calls"];
+                let said = said.as_object_mut().unwrap();
+                none.map(|key| said.remove(key).unwrap());
+            }
             assert_includes(&found, &said, &format!("{collector}: {analysis}"));
         }
     }

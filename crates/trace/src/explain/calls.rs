@@ -7,7 +7,7 @@ use super::soft::{ASYNCHRONOUS, FILE_LOCKS, LEASED};
 use super::{Cause, Evidence, Explanation, Knowledge, Link, Node, Question, SlowCall, advice};
 use crate::calls;
 use crate::record::Device;
-use crate::timeline::{Call, Handle, Task, Wait, WaitKind};
+use crate::timeline::{Handle, Task, Wait, WaitKind};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -83,16 +83,7 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
         return;
     }
     let is_worker = task.name.as_bytes().starts_with(b"iou-wrk");
-    // Of one that began before the trace, what it was given is not known.
-    let before = task.call_before.map(|(number, ended_ns)| Call {
-        number,
-        args: [0; 6],
-        begin_ns: known.line.begin_ns,
-        end_ns: Some(ended_ns),
-        ret: 0,
-    });
-    let calls = before.iter().map(|call| (call, false));
-    for (call, has_args) in calls.chain(task.calls.iter().map(|call| (call, true))) {
+    for call in &task.calls {
         let span = Span { begin_ns: call.begin_ns, end_ns: call.end_ns.unwrap_or(end_ns) };
         let name = calls::name(known.arch.as_deref(), call.number);
         // What stands in a worker's registers is the call of the program that it works for.
@@ -112,7 +103,7 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
         let hard_ns = slept.hard.within(span);
         let is_late = is_asked || hard_ns * 2 >= wait_ns;
         if wait_ns >= over_ns && is_late && (is_worker || calls::is_storage(&name) || is_stopped) {
-            let fd = Some(call.args[0]).filter(|_| !is_worker && has_args);
+            let fd = Some(call.args[0]).filter(|_| !is_worker);
             slow.push(Candidate { pid, call: name, fd, span, wait_ns });
         }
     }

@@ -18,8 +18,6 @@ pub struct Task {
     pub returns: Vec<(u64, u64)>,
     /// All system calls, by number.
     pub call_counts: BTreeMap<i64, CallCount>,
-    /// A call that began before the trace: its number, and when it returned.
-    pub call_before: Option<(i64, u64)>,
     /// Times when it did not run.
     pub waits: Vec<Wait>,
     /// Handles of journals.

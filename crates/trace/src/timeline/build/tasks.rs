@@ -170,10 +170,7 @@ impl Builder {
     }
 
     pub(super) fn exit(&mut self, at: At, event: &SysExit) {
-        let Some(call) = self.now.get_mut(&at.pid).and_then(|now| now.call.take()) else {
-            self.began_before(at, event.number);
-            return;
-        };
+        let Some(call) = self.now.get_mut(&at.pid).and_then(|now| now.call.take()) else { return };
         // A signal's handler was entered in between, or events were lost.
         if call.number != event.number {
             return;
@@ -190,18 +187,6 @@ impl Builder {
         let kept_at = keep.then(|| task.calls.len() - 1);
         if let Some(now) = self.now.get_mut(&at.pid) {
             (now.returned, now.returned_at) = (Some(ended), kept_at);
-        }
-    }
-
-    /// A call returns that was not seen to begin: if it is the first that a task does in the trace, it did
-    /// so before. A new task returns so from its fork.
-    fn began_before(&mut self, at: At, number: i64) {
-        if (self.line.lost_events, self.line.lost_places) != (0, 0) {
-            return;
-        }
-        let task = self.line.tasks.entry(at.pid).or_default();
-        if task.born_ns.is_none() && task.call_counts.is_empty() && task.calls.is_empty() {
-            task.call_before.get_or_insert((number, at.time_ns));
         }
     }
 
@@ -335,7 +320,7 @@ impl Builder {
 mod tests {
     use super::*;
     use crate::record::Frames;
-    use crate::schema::{Fork, Waking};
+    use crate::schema::Waking;
     use crate::timeline::{Context, Limits};
 
     fn switch(prev_pid: i32, prev_state: i64, next_pid: i32) -> KernelEvent {
@@ -429,25 +414,5 @@ mod tests {
         assert_eq!(told(KernelEvent::SysExit(SysExit { number: 1, ret: 0 })), [whole]);
         // It sleeps again.
         assert_eq!(told(switch(7, SLEEPS, 8)), [whole, (50, None, None, false)]);
-    }
-
-    #[test]
-    fn a_call_that_began_before_the_trace_is_known_when_it_returns() {
-        let of = |events: &[(i32, KernelEvent)]| {
-            let mut builder = Builder::new(Limits::default());
-            for (number, (pid, event)) in events.iter().enumerate() {
-                let time_ns = 10 + number as u64;
-                builder.known(At { cpu: 0, time_ns, pid: *pid, context: Context::Task }, event);
-            }
-            builder.finish().tasks.remove(&7).unwrap().call_before
-        };
-        let exit = || KernelEvent::SysExit(SysExit { number: 1, ret: 8 });
-        let enter = || KernelEvent::SysEnter(SysEnter { number: 0, args: [0; 6] });
-        assert_eq!(of(&[(7, exit()), (7, exit())]), Some((1, 10)));
-        // An event of return whose beginning is lost in between says nothing of the trace's.
-        let read = KernelEvent::SysExit(SysExit { number: 0, ret: 8 });
-        assert_eq!(of(&[(7, enter()), (7, read), (7, exit())]), None);
-        let fork = Fork { child_pid: 7, parent_pid: 6, child_comm: Name::new(b"a") };
-        assert_eq!(of(&[(6, KernelEvent::Fork(fork)), (7, exit())]), None);
     }
 }
