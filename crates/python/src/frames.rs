@@ -3,6 +3,7 @@
 use crate::background::{self, Rest, Waiting};
 use crate::errors;
 use crate::process::Process;
+use crate::query::recycled;
 use baro_ondisk::Type;
 use baro_store::{Filter, Interval, Notes, Reading, Store};
 use pyo3::prelude::*;
@@ -52,6 +53,12 @@ impl Frames {
     }
 }
 
+/// The first thing that kept frames out.
+fn missing(notes: &Notes) -> Option<String> {
+    let damage = notes.damage.first().map(ToString::to_string);
+    damage.or_else(|| recycled(notes.blocks_recycled))
+}
+
 #[pymethods]
 impl Frames {
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -67,7 +74,7 @@ impl Frames {
                 let view = PyMemoryView::from(&PyBytes::new(py, &bytes));
                 (view.map(|view| Some((time_ns, view.into_any()))), true)
             }
-            Ok(Some(Sent::End(notes))) => match notes.damage.first() {
+            Ok(Some(Sent::End(notes))) => match missing(&notes) {
                 Some(first) => {
                     let said = format!("frames are missing: {first}");
                     (Err(errors::Damaged::new_err(said)), false)

@@ -85,12 +85,7 @@ impl Failed {
 /// What a query met beside its rows, in sentences.
 pub(crate) fn met(notes: &QueryNotes) -> Vec<String> {
     let mut met: Vec<String> = notes.read.damage.iter().map(ToString::to_string).collect();
-    if notes.read.blocks_recycled > 0 {
-        met.push(format!(
-            "a recorder has recycled {} blocks before they were read; ask again after refresh()",
-            notes.read.blocks_recycled
-        ));
-    }
+    met.extend(recycled(notes.read.blocks_recycled));
     if notes.sums_left_out > 0 {
         let count = notes.sums_left_out;
         met.push(format!("{count} sums are larger than their type and have no row"));
@@ -99,6 +94,14 @@ pub(crate) fn met(notes: &QueryNotes) -> Vec<String> {
         met.push(format!("{} frames are too short for a field", notes.fields_missing));
     }
     met
+}
+
+/// Blocks that were gone before they were read, in a sentence.
+pub(crate) fn recycled(blocks: u64) -> Option<String> {
+    let said = format!(
+        "a recorder has recycled {blocks} blocks before they were read; ask again after refresh()"
+    );
+    (blocks > 0).then_some(said)
 }
 
 impl Query {

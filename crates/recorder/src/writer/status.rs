@@ -104,7 +104,8 @@ pub struct Status {
     pub segments_unsettled: u32,
     /// Segments that the log has or will have.
     pub segments_usable: u32,
-    /// Of lower epochs no samples are missing in the runs, and they are durable.
+    /// Of lower epochs no samples are missing in the runs, and they are durable; 0 unless
+    /// [`Retention::keep_unsettled`](crate::Retention::keep_unsettled).
     pub unsettled_from_epoch: u64,
     /// Segments recycled although their samples were in no run.
     pub segments_lost_unsettled: u32,

@@ -15,6 +15,7 @@ use super::{Dropped, Extent, SettleOptions, Settled, Settler};
 use crate::{Damage, Error, Result, handover};
 use baro_log::{Holding, Logged};
 use baro_sys::{clock, schedule};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -255,7 +256,7 @@ impl Work {
         // Who records has told how far the log is by then.
         let mut wait_ns = self.settling.look_every_ns / 4;
         while self.rest(ended, wait_ns) {
-            wait_ns = match self.look() {
+            wait_ns = match self.look_whole() {
                 Ok(wait_ns) => {
                     self.state(SettlingState::Waiting);
                     wait_ns
@@ -313,6 +314,16 @@ impl Work {
         if !(news(&before) && state == SettlingState::Working) {
             self.shared.update(|status| status.state = state);
         }
+    }
+
+    /// The same, where a mistake of ours is an error like any other: what was at work is given up.
+    fn look_whole(&mut self) -> Result<u64> {
+        let looked = catch_unwind(AssertUnwindSafe(|| self.look()));
+        let looked = looked.unwrap_or(Err(Error::Thread { name: "settling" }));
+        if matches!(looked, Err(Error::Thread { .. })) {
+            self.settler = None;
+        }
+        looked
     }
 
     /// Settles if there is a reason; returns when to look again, nanoseconds from now.

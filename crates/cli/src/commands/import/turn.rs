@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// Of the writer's nine buffers each has one: half of what a recorder takes, which has more to write at once.
 const BLOCK_BYTES: usize = 512 << 10;
+/// Half of what a recorder takes: a file waits while the device does.
+const RING_BYTES: usize = 8 << 20;
 
 /// What an import lets others know.
 const SAYS: &str = "import";
@@ -23,7 +25,8 @@ const BEGIN_LOOKS: u32 = 3;
 pub(super) fn take(store: &Path) -> Result<Option<Recorder>> {
     let retention = Retention { keep_unsettled: true, ..Retention::default() };
     let says = Some(SAYS.to_owned());
-    let options = Options { retention, says, block_bytes: BLOCK_BYTES, ..Options::default() };
+    let (block_bytes, ring_bytes) = (BLOCK_BYTES, RING_BYTES);
+    let options = Options { retention, says, block_bytes, ring_bytes, ..Options::default() };
     let (mut told, mut unsaid) = (false, 0);
     loop {
         let Some(holder) = StoreLock::holder_at(store, Role::Recording)? else {

@@ -392,8 +392,10 @@ impl Engine {
         let (unsettled, first) = self.choice.unsettled();
         self.status.segments_unsettled = unsettled as u32;
         self.status.segments_usable = self.choice.usable() as u32;
-        self.status.unsettled_from_epoch =
-            first.map_or(self.durable_epoch, |first| first.min(self.durable_epoch));
+        // Where nobody keeps what is not settled, nobody knows of it.
+        let known = self.start.retention.keep_unsettled;
+        let from = first.map_or(self.durable_epoch, |first| first.min(self.durable_epoch));
+        self.status.unsettled_from_epoch = if known { from } else { 0 };
         self.status.segments_lost_unsettled = self.choice.lost_unsettled();
     }
 }
