@@ -259,6 +259,9 @@ fn is_of_this_machine(known: &Knowledge) -> Result<()> {
     .into())
 }
 
+/// `BDI_RATIO_SCALE` of include/linux/backing-dev.h, since 6.2.
+const FINE_PER_PERCENT: u64 = 10_000;
+
 /// How a file is set so that it can be put back.
 fn setting(write: &Write) -> Result<Setting> {
     let Write { path, text } = write;
@@ -270,6 +273,13 @@ fn setting(write: &Write) -> Result<Setting> {
         let bytes = text.parse()?;
         let share = DirtyLimit::read(Path::new("/"), device)?.settings(bytes);
         return share.into_iter().next().ok_or_else(|| "no share of a limit".into());
+    }
+    let fine = format!("{path}_fine");
+    if name == "max_ratio" && baro_sys::files::exists(Path::new(&fine)) {
+        // It reads back whole percents: a share below 1 would be put back as none at all, and every writer
+        // would stand still.
+        let percent: u64 = text.parse()?;
+        return Ok(Setting::new(fine, (percent * FINE_PER_PERCENT).to_string()));
     }
     let none = match name {
         "io.max" => Some("rbps=max wbps=max riops=max wiops=max"),
