@@ -577,16 +577,15 @@ fn a_profile_is_held_until_told_to_end() {
     let (code, _, err) = text(&stage.baro("hold", &[&profile]).output().unwrap());
     assert!(code == Some(1) && err.contains("found 2000"), "{err}");
     // A service would start what goes on once more, and again.
-    let pid_file = stage.folder.path("first");
-    let script = format!("echo $$ > {pid_file}; exec sleep 600");
-    let first = format!("command = [\"sh\", \"-c\", \"{script}\"]\n");
+    let time = format!("600.{}", std::process::id());
+    let first = format!("command = [\"sleep\", \"{time}\"]\n");
     let none = "command = [\"baro-has-no-such-program\"]\n";
     fs::write(&profile, group(&a, 200) + &first + &group(&b, 50) + none).unwrap();
     let (code, _, err) = text(&stage.baro("hold", &[&profile]).output().unwrap());
     assert!(code == Some(127) && err.contains("baro-has-no-such-program"), "{code:?} {err}");
-    // It may have been ended before it had written this.
-    let pid = fs::read_to_string(&pid_file).unwrap_or_default();
-    assert!(pid.is_empty() || !Path::new("/proc").join(pid.trim()).exists(), "{pid}");
+    // It was there: a program that is started has its arguments before the next one is.
+    let found = Command::new("pgrep").args(["-f", &format!("^sleep {time}$")]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
     stage.is_clean();
 }
 

@@ -48,6 +48,25 @@ fn each_event_of_a_journal_is_a_row_and_a_point() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Its figures are too low then, so a script must not take it for a whole one.
+#[test]
+fn a_trace_that_is_cut_off_is_told_by_its_exit_code() {
+    let path = std::env::temp_dir().join(format!("baro-cut-{}.trace", std::process::id()));
+    let bytes = std::fs::read(TRACE).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 100]).unwrap();
+    let path = path.to_str().unwrap();
+    for analysis in OF_JOURNALS.iter().chain(&["syscall", "waits"]) {
+        let shown = text(&run(&["trace", analysis, path]), 3);
+        assert!(shown.contains("the trace ends before its recording did"), "{analysis}: {shown}");
+    }
+    let found = json(&run(&["trace", "state", path, "--format", "json"]), 3);
+    assert_eq!(found["trace"]["is_cut"], true);
+    assert!(stderr(&run(&["explain", path])).contains("torn"));
+    text(&run(&["explain", path]), 3);
+    text(&run(&["explain", TRACE]), 0);
+    std::fs::remove_file(path).unwrap();
+}
+
 #[test]
 fn each_analysis_of_a_trace_is_text_and_json() {
     for analysis in OF_JOURNALS {

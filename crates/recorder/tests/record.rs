@@ -7,7 +7,7 @@ use baro_log::{
     Blocks, Catalog, Found, Geometry, Pins, Segments, init, init_growing, read_identity, write_pin,
 };
 use baro_ondisk::{Pin, PinState, StoreId, Type, WhenFull};
-use baro_recorder::{Error, Options, PinRequest, Recorder, Refused, Rings};
+use baro_recorder::{Error, Options, PinRequest, Recorder, Refused, Retention, Rings};
 use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage};
 use std::path::{Path, PathBuf};
@@ -62,6 +62,22 @@ fn read_all(path: &Path) -> Vec<(u64, u64, Vec<u8>)> {
         }
     }
     records
+}
+
+/// Who settles passes over what a recorder says is settled.
+#[test]
+fn who_keeps_no_unsettled_segments_says_nothing_of_them() {
+    let folder = Folder::new("unsettled");
+    folder.init(4, WhenFull::Recycle);
+    for keep_unsettled in [false, true] {
+        let retention = Retention { keep_unsettled, ..Retention::default() };
+        let recorder = Recorder::open(&folder.0, Options { retention, ..options() }).unwrap();
+        recorder.declare(&[("t", Type::F64, "K")]).unwrap();
+        let mut producer = recorder.producer().unwrap();
+        let end = producer.push_sample(1, 1, 0.5).unwrap();
+        assert!(recorder.wait_durable(&producer, end, 10_000_000_000));
+        assert_eq!(recorder.close().status.unsettled_from_epoch > 0, keep_unsettled);
+    }
 }
 
 #[test]

@@ -291,3 +291,27 @@ fn setting(write: &Write) -> Result<Setting> {
         _ => Setting::new(path, text),
     })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+mod tests {
+    use super::*;
+
+    /// Read back in whole percents, a share below one would be put back as none.
+    #[test]
+    fn a_share_of_dirty_data_is_put_back_to_the_millionth() {
+        let all = std::fs::read_dir("/sys/class/bdi").into_iter().flatten().flatten();
+        let Some(device) =
+            all.map(|one| one.path()).find(|path| path.join("max_ratio_fine").exists())
+        else {
+            println!("skipped: no device here whose share is told to the millionth");
+            return;
+        };
+        let path = device.join("max_ratio").to_str().unwrap().to_owned();
+        let set = setting(&Write { path: path.clone(), text: "100".to_owned() }).unwrap();
+        assert_eq!((set.path(), set.value()), (&*format!("{path}_fine"), "1000000"));
+        let none = setting(&Write { path: "/none/max_ratio".to_owned(), text: "7".to_owned() });
+        let none = none.unwrap();
+        assert_eq!((none.path(), none.value()), ("/none/max_ratio", "7"));
+    }
+}

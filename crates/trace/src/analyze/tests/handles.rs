@@ -90,4 +90,8 @@ fn what_is_unexplained_is_split_by_what_the_task_did() {
         piece(Cause::Unknown, 50, 60),
     ];
     assert_eq!(split(whole, &sleeps, 100), expected);
+    // A damaged record of a sleep that ends before it begins takes no time.
+    let odd = [sleep(WaitKind::Sleep, 50, Some(30), Some(20))];
+    let found = split(vec![piece(Cause::Unknown, 10, 60)], &odd, 100);
+    assert_eq!(found, [piece(Cause::Awake, 10, 60)]);
 }

@@ -66,6 +66,17 @@ fn why_a_commit_came_is_told_where_it_shows() {
     let (text, json) = report(&line, Analysis::State, &Options::default());
     assert_eq!(json["journals"][0]["longest_commits"][1]["why"], "age_estimated");
     assert!(text.contains("~age"), "{text}");
+    // Who asks just when the timer ends 7 gets 8, and had room; who has waited had none.
+    let commit_ns = line.journals[&DISK].transactions[&7].commit_ns.unwrap();
+    for (before_ns, expected) in [(50_000, "age_estimated"), (MS, "full")] {
+        let handle = &mut line.tasks.get_mut(&10).unwrap().handles[0];
+        handle.asked_ns = Some(commit_ns - before_ns);
+        handle.begin_ns = commit_ns + 20 * MS;
+        let (_, json) = report(&line, Analysis::State, &Options::default());
+        let rows = json["journals"][0]["longest_commits"].as_array().unwrap();
+        let of_7 = rows.iter().find(|row| row["transaction"] == 7).unwrap();
+        assert_eq!(of_7["why"], expected, "{of_7}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::known::throttle;
 use super::*;
-use crate::timeline::Quota;
+use crate::timeline::{Quota, Request};
 
 /// The only journal of a trace is another file system's.
 #[test]
@@ -39,6 +39,23 @@ fn what_others_had_for_a_moment_is_no_queue() {
     };
     assert_eq!(told(20), ["direct_io", "device"]);
     assert_eq!(told(400), ["direct_io", "device_queue"]);
+}
+
+/// A fast disk does more within a wait than is looked at before one.
+#[test]
+fn a_wait_with_many_requests_is_judged_by_all_of_it() {
+    let mut scene = Scene::of_victim("io_schedule < __iomap_dio_rw < vfs_write", 0);
+    scene.request(10, 100, 600, 4096);
+    let requests = &mut scene.line.disks.get_mut(&DEVICE).unwrap().requests;
+    let one = requests.remove(0);
+    for at in 0..60_000 {
+        let issued_ns = 100 * MS + at * 8_300;
+        requests.push(Request { issued_ns, done_ns: Some(issued_ns + 8_000), ..one });
+    }
+    let call = scene.told();
+    assert_eq!(causes(&call), ["direct_io", "device"]);
+    let said = &call.chain[1].evidence;
+    assert!(said.contains("96 % of the time") && said.contains("60000 requests"), "{said}");
 }
 
 /// Writers are held to a rate; that the disk was idle meanwhile is not a wait of its own.

@@ -95,8 +95,9 @@ impl Builder {
 
     /// The driver gave a request back.
     pub(super) fn requeue(&mut self, event: &RqRequeue) {
-        let place = place(event.sector, event.sectors, event.sectors);
-        if let Some(open) = self.requests.issued.get_mut(&(event.dev, place)) {
+        // One that is nowhere is the only one of its kind, given back or not.
+        let open = self.requests.issued.get_mut(&(event.dev, event.sector));
+        if let Some(open) = open.filter(|_| event.sectors > 0) {
             open.requeued = true;
         }
     }
