@@ -57,15 +57,20 @@ pub(super) fn build(program: &Path, version: &str, out: &Path) -> Result<PathBuf
         put(&to, &read(&shell::root().join("packaging/man").join(&page))?, 0o644)?;
         succeed(&Cmd::new("gzip -9n").arg(&text(&to)))?;
     }
-    let binary = read(program)?;
-    put(&stage.join("usr/bin/baro"), &binary, 0o755)?;
+    let mut libc = 0;
+    let mut put_program = |to: PathBuf, from: &Path, mode| {
+        let binary = read(from)?;
+        libc = libc.max(libc_needed(&binary));
+        put(&to, &binary, mode)
+    };
+    put_program(stage.join("usr/bin/baro"), program, 0o755)?;
     // Started by baro, by hand or not at all.
     for name in ["baro-lake", "baro-listen", "baro-serve"] {
         let file = stage.join("usr/lib/barograph").join(name);
-        put(&file, &read(&program.with_file_name(name))?, 0o755)?;
+        put_program(file, &program.with_file_name(name), 0o755)?;
     }
     let interposer = stage.join("usr/lib/barograph/libbaro_preload.so");
-    put(&interposer, &read(&program.with_file_name("libbaro_preload.so"))?, 0o644)?;
+    put_program(interposer, &program.with_file_name("libbaro_preload.so"), 0o644)?;
     let doc = stage.join("usr/share/doc/barograph");
     put(&doc.join("copyright"), copyright()?.as_bytes(), 0o644)?;
     put(&doc.join("changelog"), &read(&shell::root().join("CHANGELOG.md"))?, 0o644)?;
@@ -75,7 +80,7 @@ pub(super) fn build(program: &Path, version: &str, out: &Path) -> Result<PathBuf
     put(&stage.join("DEBIAN/conffiles"), CONFFILES.as_bytes(), 0o644)?;
 
     let architecture = Cmd::new("dpkg --print-architecture").output()?.trim().to_owned();
-    let control = control(version, &architecture, &libc_needed(&binary), installed_kib(&stage)?);
+    let control = control(version, &architecture, &format!("2.{libc}"), installed_kib(&stage)?);
     put(&stage.join("DEBIAN/control"), control.as_bytes(), 0o644)?;
     let package = out.join(format!("barograph_{version}_{architecture}.deb"));
     let commit_time = Cmd::new("git log -1 --format=%ct").output().unwrap_or_default();
@@ -146,8 +151,8 @@ fn control(version: &str, architecture: &str, libc: &str, installed_kib: u64) ->
     )
 }
 
-/// The newest version of the C library that the program asks for.
-fn libc_needed(binary: &[u8]) -> String {
+/// The newest version of the C library that the program asks for: 31 is 2.31, the least we say.
+fn libc_needed(binary: &[u8]) -> u32 {
     let mark = b"GLIBC_2.";
     let newest = binary
         .windows(mark.len())
@@ -163,7 +168,7 @@ fn libc_needed(binary: &[u8]) -> String {
             digits.parse::<u32>().ok()
         })
         .max();
-    format!("2.{}", newest.unwrap_or(31))
+    newest.unwrap_or(31)
 }
 
 fn installed_kib(stage: &Path) -> Result<u64, String> {
