@@ -75,9 +75,28 @@ fn grouped(digits: &str) -> String {
     out
 }
 
+/// Bytes in hexadecimal, two digits each.
+///
+/// By a table: a formatter for each byte took half of the time of printing frames.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut digits = Vec::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        digits.push(DIGITS[usize::from(byte >> 4)]);
+        digits.push(DIGITS[usize::from(byte & 15)]);
+    }
+    String::from_utf8(digits).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_have_two_digits_each() {
+        assert_eq!((hex(&[0, 0x0f, 0xa5, 0xff]), hex(&[])), ("000fa5ff".into(), String::new()));
+    }
 
     #[test]
     fn figures_have_three_digits() {

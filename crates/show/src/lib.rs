@@ -13,6 +13,6 @@ mod foreign;
 mod time;
 
 pub use axis::Axis;
-pub use figure::{bytes, count, duration, number, plural};
+pub use figure::{bytes, count, duration, hex, number, plural};
 pub use foreign::{Shown, Unseen, escaped_json, is_unseen, lines, markup, push_line, terminal};
 pub use time::{date, rfc3339};

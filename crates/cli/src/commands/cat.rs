@@ -244,13 +244,13 @@ fn print<W: Write>(
         (RowFormat::Raw, Datum::Frame(bytes)) => out.exact().write_all(bytes)?,
         (RowFormat::Csv, value) => csv::row(out.exact(), time_ns, &name, value, typed)?,
         (RowFormat::Text, Datum::Frame(bytes)) => {
-            let start: String = bytes.iter().take(16).map(|b| format!("{b:02x}")).collect();
+            let start = baro_show::hex(&bytes[..bytes.len().min(16)]);
             let dots = if bytes.len() > 16 { ".." } else { "" };
             let time = time::show(time_ns);
             row!(out, "{time}  {name}  {} B {start}{dots}", bytes.len())?;
         }
         (RowFormat::Json, Datum::Frame(bytes)) => {
-            let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+            let hex = baro_show::hex(bytes);
             let row =
                 json!({"time_ns": time_ns, "channel": name, "bytes": bytes.len(), "hex": hex});
             writeln!(out.exact(), "{}", json_line(&row))?;

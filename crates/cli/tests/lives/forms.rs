@@ -94,8 +94,9 @@ pub(crate) fn of_lines(form: &str, bytes: &[u8]) -> (Shown, Vec<Frame>) {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         let time_ns = row["time_ns"].as_i64().unwrap();
         if let Some(hex) = row["hex"].as_str() {
-            let byte = |at: usize| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap();
-            let bytes = (0..hex.len() / 2).map(byte).collect();
+            let half = |digit: u8| char::from(digit).to_digit(16).unwrap() as u8;
+            let bytes = hex.as_bytes().chunks_exact(2);
+            let bytes = bytes.map(|two| half(two[0]) << 4 | half(two[1])).collect();
             frames.push((row["channel"].as_str().unwrap().to_owned(), time_ns, bytes));
         } else if row["note"].is_null() {
             let name = row["series"].as_str().unwrap().to_owned();
