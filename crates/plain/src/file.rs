@@ -47,11 +47,11 @@ impl PreallocatedFile {
     /// [`Error::Full`], [`Error::Closed`], what [`status`](Self::status) tells, and a failure of another
     /// file that nobody has waited for, once: nothing is written then. The operating system's reason.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.status()?;
         let free_bytes = self.free_bytes();
         if bytes.len() as u64 > free_bytes {
             return Err(Error::Full { free_bytes, found_bytes: bytes.len() as u64 });
         }
-        self.status()?;
         self.common.untold.take()?;
         files::write_at(&self.file, bytes, self.written_bytes)?;
         self.written_bytes += bytes.len() as u64;
@@ -99,6 +99,20 @@ impl PreallocatedFile {
         let (done, ended) = channel();
         self.end(Some(done));
         Finishing { ended: Some(ended), jobs: self.jobs.clone() }
+    }
+
+    /// The same for who will not ask how it went. What is known now is told now; what fails later by the
+    /// next call, as if the file had been dropped.
+    ///
+    /// # Errors
+    /// As [`status`](Self::status), or a failure of another file that nobody has waited for.
+    pub fn leave(mut self) -> Result<()> {
+        let known = self.status();
+        if known.is_err() {
+            // Told already, so the other end of the channel is not kept.
+            self.end(Some(channel().0));
+        }
+        known.and_then(|()| self.common.untold.take())
     }
 
     fn end(&mut self, done: Option<Sender<Result<u64>>>) {
