@@ -126,10 +126,10 @@ impl Pool {
     /// finished stay, as long as they were reserved.
     ///
     /// # Errors
-    /// What could not be removed, or the first that failed of what nobody has waited for.
+    /// The first that failed of what nobody has waited for, or what could not be removed.
     pub fn close(self) -> Result<()> {
         let ended = self.flusher.end();
-        self.maker.end()?;
-        ended
+        // Lost data is worse than a file too many, so that is told first.
+        ended.and(self.maker.end())
     }
 }
