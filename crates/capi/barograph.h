@@ -623,7 +623,10 @@ int32_t baro_plain_open(const char *folder,
                         struct baro_plain_pool **pool);
 
 /* A file that is ready, to be named `name` in the pool's folder. Blocks only if none is ready,
- * which baro_plain_waits counts.
+ * which baro_plain_waits counts. If somebody makes a file of this name before a thread of the
+ * pool gives it, that one stays: the next baro_plain_write and baro_plain_finish return
+ * BARO_EEXIST and say where this one is. Also tells a failure of a file that nobody has waited
+ * for, once.
  * Returns 0, BARO_EINVAL, BARO_EEXIST, BARO_ESHUTDOWN, or errno. */
 int32_t baro_plain_take(struct baro_plain_pool *pool,
                         const char *name,
@@ -636,22 +639,22 @@ int32_t baro_plain_waits(const struct baro_plain_pool *pool, uint64_t *waits);
 /* Writes all of `bytes` behind what is written: one pwrite(2), into memory only. Nothing is
  * durable before baro_plain_finish has been waited for. May block: for a journal that is locked,
  * and for the dirty pages of all programs together. BARO_ENOSPC: it is more than the file has
- * room for, and nothing is written. An earlier failure of the threads behind it is told here,
- * too.
- * Returns 0, BARO_EINVAL, BARO_ENOSPC, BARO_ESHUTDOWN, or errno. */
+ * room for, and nothing is written. An earlier failure of the threads behind it is told, and
+ * nothing written: of this file by each write, of a file that nobody has waited for once.
+ * Returns 0, BARO_EINVAL, BARO_ENOSPC, BARO_EEXIST, BARO_ESHUTDOWN, or errno. */
 int32_t baro_plain_write(struct baro_plain_file *file,
                          const void *bytes,
                          size_t count);
 
 /* Bytes that the file still has room for.
- * Returns 0, BARO_EINVAL. */
+ * Returns 0, BARO_EINVAL, BARO_ESHUTDOWN. */
 int32_t baro_plain_room(const struct baro_plain_file *file, uint64_t *bytes);
 
 /* Ends the file: what was not written is cut off, and all is made durable, by a thread of the
- * pool. The handle is gone in any case. If `bytes` is null it does not wait, and
- * baro_plain_close tells what has failed; else it blocks until the file is durable, and says how
- * long it is.
- * Returns 0, BARO_EINVAL, BARO_ESHUTDOWN, or errno. */
+ * pool. The handle is gone in any case. If `bytes` is null it does not wait: what has failed so
+ * far is told at once, what fails later by the next write or take, or by baro_plain_close. Else
+ * it blocks until the file is durable, and says how long it is.
+ * Returns 0, BARO_EINVAL, BARO_EEXIST, BARO_ESHUTDOWN, or errno. */
 int32_t baro_plain_finish(struct baro_plain_file *file,
                           uint64_t *bytes);
 

@@ -115,12 +115,14 @@ impl From<Error> for Failure {
 
 impl From<baro_plain::Error> for Failure {
     fn from(error: baro_plain::Error) -> Self {
-        use baro_plain::Error::{Closed, Full, Io, Name, Size, Taken};
+        use baro_plain::Error::{Closed, Full, Io, Name, Size, Taken, Unnamed};
         let code = match &error {
             Size { .. } | Name(_) => BARO_EINVAL,
             Full { .. } => BARO_ENOSPC,
             Taken(_) => BARO_EEXIST,
-            Io { errno, .. } => errno.map_or(BARO_EIO, |errno| -errno),
+            // Also where the file system says it without a number.
+            Unnamed { kind: std::io::ErrorKind::AlreadyExists, .. } => BARO_EEXIST,
+            Io { errno, .. } | Unnamed { errno, .. } => errno.map_or(BARO_EIO, |errno| -errno),
             Closed => BARO_ESHUTDOWN,
             _ => BARO_EIO,
         };
@@ -134,15 +136,25 @@ impl From<baro_sys::Error> for Failure {
     }
 }
 
-/// The code of a push that was refused; its text is that of [`baro_strerror`].
+/// The code of a push that was refused; its text is that of [`baro_strerror`], but for columns that are
+/// a mistake of the caller's and no state of the ring.
 pub(crate) fn refused(refused: Refused) -> i32 {
     match refused {
         Refused::RingFull => BARO_EAGAIN,
         Refused::TooLarge { .. } => BARO_EMSGSIZE,
-        Refused::Uneven => BARO_EINVAL,
+        Refused::Uneven => invalid(
+            "count: expected at least one sample in a batch with times, found 0; push none then",
+        ),
         Refused::Closed => BARO_ESHUTDOWN,
         Refused::Forked => BARO_EPERM,
     }
+}
+
+/// An argument of a push that is of no use: the text is put down without allocating.
+#[cold]
+pub(crate) fn invalid(text: &'static str) -> i32 {
+    set_text(text);
+    BARO_EINVAL
 }
 
 const TEXT_BYTES: usize = 1024;

@@ -5,6 +5,7 @@
 use crate::arguments::{null, object, object_mut, path, slice, structure_or_defaults, text};
 use crate::error::{Result, guard};
 use crate::structs::baro_plain_options;
+use baro_plain::Error::Closed;
 use baro_plain::{Pool, PreallocatedFile, Sizes};
 use std::ffi::{c_char, c_void};
 
@@ -54,7 +55,9 @@ pub unsafe extern "C" fn baro_plain_open(
 }
 
 /// A file that is ready, to be named `name` in the pool's folder. Blocks only if none is ready, which
-/// baro_plain_waits counts.
+/// baro_plain_waits counts. If somebody makes a file of this name before a thread of the pool gives it, that
+/// one stays: the next baro_plain_write and baro_plain_finish return BARO_EEXIST and say where this one is.
+/// Also tells a failure of a file that nobody has waited for, once.
 ///
 /// Returns 0, BARO_EINVAL, BARO_EEXIST, BARO_ESHUTDOWN, or errno.
 #[unsafe(no_mangle)]
@@ -90,9 +93,10 @@ pub unsafe extern "C" fn baro_plain_waits(pool: *const baro_plain_pool, waits: *
 /// Writes all of `bytes` behind what is written: one pwrite(2), into memory only. Nothing is durable before
 /// baro_plain_finish has been waited for. May block: for a journal that is locked, and for the dirty
 /// pages of all programs together. BARO_ENOSPC: it is more than the file has room for, and nothing is written.
-/// An earlier failure of the threads behind it is told here, too.
+/// An earlier failure of the threads behind it is told, and nothing written: of this file by each write,
+/// of a file that nobody has waited for once.
 ///
-/// Returns 0, BARO_EINVAL, BARO_ENOSPC, BARO_ESHUTDOWN, or errno.
+/// Returns 0, BARO_EINVAL, BARO_ENOSPC, BARO_EEXIST, BARO_ESHUTDOWN, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_plain_write(
     file: *mut baro_plain_file,
@@ -110,32 +114,37 @@ pub unsafe extern "C" fn baro_plain_write(
 
 /// Bytes that the file still has room for.
 ///
-/// Returns 0, BARO_EINVAL.
+/// Returns 0, BARO_EINVAL, BARO_ESHUTDOWN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_plain_room(file: *const baro_plain_file, bytes: *mut u64) -> i32 {
     guard(|| {
         // SAFETY: as the header says.
         let (bytes, file) = unsafe { (object_mut(bytes, "bytes")?, object(file, "file")?) };
+        if let Err(closed @ Closed) = file.file.status() {
+            return Err(closed.into());
+        }
         *bytes = file.file.free_bytes();
         Ok(0)
     })
 }
 
 /// Ends the file: what was not written is cut off, and all is made durable, by a thread of the pool. The
-/// handle is gone in any case. If `bytes` is null it does not wait, and baro_plain_close tells what has
-/// failed; else it blocks until the file is durable, and says how long it is.
+/// handle is gone in any case. If `bytes` is null it does not wait: what has failed so far is told at once,
+/// what fails later by the next write or take, or by baro_plain_close. Else it blocks until the file is
+/// durable, and says how long it is.
 ///
-/// Returns 0, BARO_EINVAL, BARO_ESHUTDOWN, or errno.
+/// Returns 0, BARO_EINVAL, BARO_EEXIST, BARO_ESHUTDOWN, or errno.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baro_plain_finish(file: *mut baro_plain_file, bytes: *mut u64) -> i32 {
     guard(|| {
         // SAFETY: the handle was made by `baro_plain_take`, and is given back once.
-        let finishing = unsafe { owned(file, "file")? }.file.finish();
+        let file = unsafe { owned(file, "file")? }.file;
         // SAFETY: as the header says.
-        if let Some(place) = unsafe { bytes.as_mut() } {
-            *place = 0;
-            *place = finishing.wait()?;
-        }
+        let Some(place) = (unsafe { bytes.as_mut() }) else {
+            return Ok(file.leave().map(|()| 0)?);
+        };
+        *place = 0;
+        *place = file.finish().wait()?;
         Ok(0)
     })
 }

@@ -1,10 +1,10 @@
 //! Pushes. What stands between C and the recorder's push is a test of pointers.
 //!
 //! Invariant: a push makes no system call, allocates nothing and takes no lock; a refused one
-//! neither, so it sets no text (`tests/push.rs`).
+//! neither, so it sets no text (`tests/push.rs`) but where an argument is a mistake.
 
 use crate::arguments::slice;
-use crate::error::{BARO_EINVAL, guard, refused};
+use crate::error::{guard, invalid, refused};
 use crate::producer::{baro_producer, pushing};
 use crate::structs::baro_value;
 use ::baro_recorder::Refused;
@@ -219,7 +219,9 @@ pub unsafe extern "C" fn baro_push_text(
         unsafe {
             let producer = &mut *pushing(producer)?;
             let text = slice(text.cast::<u8>(), text_bytes, "text")?;
-            let Ok(text) = std::str::from_utf8(text) else { return Ok(BARO_EINVAL) };
+            let Ok(text) = std::str::from_utf8(text) else {
+                return Ok(invalid("text: not UTF-8; frames take any bytes, see baro_push_frame"));
+            };
             Ok(pushed(producer.push_text(series, time_ns, text), sequence))
         }
     })

@@ -232,6 +232,33 @@ fn names_that_are_none_and_stores_that_are_none() {
 }
 
 #[test]
+fn a_push_with_an_argument_of_no_use_says_which() {
+    let place = Place::new("push-argument");
+    let (recorder, producer) = opened(&place);
+    // SAFETY: valid pointers; of none the pointer does not matter.
+    unsafe {
+        let told = |code: i32, text: &str| {
+            assert_eq!(
+                (code, last_error().contains(text)),
+                (BARO_EINVAL, true),
+                "{}",
+                last_error()
+            );
+            // An error before this one is not taken for it.
+            assert_eq!(baro_producer_close(null_mut()), BARO_EINVAL);
+        };
+        let none = null_mut();
+        told(baro_push_text(producer, 1, 5, c"\xff".as_ptr(), 1, none), "text: not UTF-8");
+        let uneven = "count: expected at least one sample";
+        told(baro_push_batch(producer, null(), null(), null(), 0, none), uneven);
+        told(baro_push_integer_batch(producer, null(), null(), null(), 0, none), uneven);
+        told(baro_push_mixed_batch(producer, null(), null(), null(), 0, none), uneven);
+        assert_eq!(baro_producer_close(producer), 0);
+        assert_eq!(baro_close(recorder, null_mut()), 0);
+    }
+}
+
+#[test]
 fn every_function_says_which_codes_it_returns() {
     let header: Vec<&str> = documented().keys().copied().collect();
     let mut called = NAMES.to_vec();

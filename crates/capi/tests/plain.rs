@@ -102,9 +102,43 @@ fn what_cannot_be_made_is_refused_with_its_code() {
         assert_eq!(baro_plain_take(pool, c"late".as_ptr(), &mut file), 0);
         assert_eq!(baro_plain_write(file, c"late".as_ptr().cast(), 4), 0);
         assert_eq!(baro_plain_close(pool), 0);
-        let mut bytes = 0;
+        let (mut bytes, mut room) = (0, 77);
+        assert_eq!(baro_plain_write(file, c"r".as_ptr().cast(), 1), BARO_ESHUTDOWN);
+        assert_eq!((baro_plain_room(file, &mut room), room), (BARO_ESHUTDOWN, 77));
         assert_eq!(baro_plain_finish(file, &mut bytes), BARO_ESHUTDOWN);
+        // And who does not wait is told, too.
+        assert_eq!(baro_plain_open(here.as_ptr(), &options(9), &mut pool), 0);
+        assert_eq!(baro_plain_take(pool, c"later".as_ptr(), &mut file), 0);
+        assert_eq!(baro_plain_close(pool), 0);
+        assert_eq!(baro_plain_finish(file, null_mut()), BARO_ESHUTDOWN);
+        assert!(last_error().contains("has been closed"), "{}", last_error());
     }
-    assert_eq!(names(place.path()), ["file", "late"]);
-    assert_eq!(&fs::read(place.path().join("late")).unwrap()[..4], b"late");
+    assert_eq!(names(place.path()), ["file", "late", "later"]);
+    assert_eq!(&fs::read(place.path().join("late")).unwrap()[..5], b"late\0");
+}
+
+#[test]
+fn a_name_that_was_handed_out_is_refused_and_nothing_replaced() {
+    let place = folder("plain-handed-out");
+    let (mut pool, mut file, mut other) = (null_mut(), null_mut(), null_mut());
+    // SAFETY: valid pointers.
+    unsafe {
+        let mut two = options(4_096);
+        two.ready = 2;
+        assert_eq!(baro_plain_open(c(place.path()).as_ptr(), &two, &mut pool), 0);
+        for number in 0..20 {
+            let name = CString::new(format!("run-{number}")).unwrap();
+            assert_eq!(baro_plain_take(pool, name.as_ptr(), &mut file), 0);
+            assert_eq!(baro_plain_write(file, c"first".as_ptr().cast(), 5), 0);
+            assert_eq!(baro_plain_take(pool, name.as_ptr(), &mut other), BARO_EEXIST);
+            let said = last_error();
+            assert!(other.is_null() && said.contains("name another file"), "{said}");
+            assert_eq!(baro_plain_finish(file, null_mut()), 0);
+        }
+        assert_eq!(baro_plain_close(pool), 0);
+    }
+    assert_eq!(names(place.path()).len(), 20);
+    for name in names(place.path()) {
+        assert_eq!(fs::read(place.path().join(name)).unwrap(), b"first");
+    }
 }

@@ -5,7 +5,9 @@ mod calls;
 
 use calls::{feed, json, stderr};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// Below the checkout: where nothing can be reserved, as on a tmpfs of old, there is no point.
 struct Folder(PathBuf);
@@ -69,6 +71,66 @@ fn what_comes_is_in_files_one_after_another() {
         0,
     );
     assert_eq!((nothing["bytes"].as_u64(), folder.names().len()), (Some(0), 4));
+}
+
+#[test]
+fn what_is_left_of_another_recording_is_refused_before_anything_is_recorded() {
+    let folder = Folder::new("plain-leftover");
+    let file = folder.path("run.bin");
+    let sizes = ["--plain-size", "16384", "--frame-bytes", "16384", "--format", "json"];
+    let call = [&["record", &file, "--plain", "--stdin", "raw"], &sizes[..]].concat();
+    for left in ["run.bin", "run.bin.1", "run.bin.2", "run.bin.40000"] {
+        fs::write(folder.path(left), "old").unwrap();
+        let output = feed(&call, &[7; 40_000]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(&format!("{left}: is there already")), "{said}");
+        assert_eq!(folder.names(), [left]);
+        assert_eq!(fs::read(folder.path(left)).unwrap(), b"old");
+        fs::remove_file(folder.path(left)).unwrap();
+    }
+    // What is no number of ours has nothing to do with it.
+    let others = ["run.bin.01", "run.bin.20261128", "run.bin.gz", "run.bin1"];
+    for other in others {
+        fs::write(folder.path(other), "other").unwrap();
+    }
+    assert_eq!(json(&feed(&call, &[7; 40_000]), 0)["bytes"], 40_000);
+    let written = ["run.bin", "run.bin.1", "run.bin.2"].map(|name| fs::read(folder.path(name)));
+    assert_eq!(written.map(|bytes| bytes.unwrap().len()), [16_384, 16_384, 7_232]);
+    assert_eq!(folder.names().len(), 7);
+}
+
+#[test]
+fn a_name_that_somebody_takes_meanwhile_costs_no_byte() {
+    let folder = Folder::new("plain-meanwhile");
+    let file = folder.path("run.bin");
+    let sizes = ["--plain-size", "16384", "--frame-bytes", "16384", "--format", "json"];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_baro"))
+        .args([&["record", &file, "--plain", "--stdin", "raw"], &sizes[..]].concat())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&[1; 10_000]).unwrap();
+    while !Path::new(&file).exists() {
+        std::thread::yield_now();
+    }
+    fs::write(folder.path("run.bin.1"), "theirs").unwrap();
+    input.write_all(&[1; 20_000]).unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(stderr(&output).contains("run.bin.1: made by somebody else"), "{}", stderr(&output));
+    let told = json(&output, 0);
+    assert_eq!(
+        (&told["bytes"], &told["files"][1]),
+        (&30_000.into(), &folder.path("run.bin.2").into())
+    );
+    assert_eq!(folder.names(), ["run.bin", "run.bin.1", "run.bin.2"]);
+    assert_eq!(fs::read(folder.path("run.bin.1")).unwrap(), b"theirs");
+    let parts = ["run.bin", "run.bin.2"].map(|name| fs::read(folder.path(name)).unwrap());
+    assert!(parts.concat() == [1; 30_000]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// As in the standard library.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -26,8 +28,21 @@ pub enum Error {
         /// Bytes that were to be written.
         found_bytes: u64,
     },
-    /// There is a file of this name already.
+    /// There is a file of this name already, or will be in a moment.
     Taken(PathBuf),
+    /// A file did not get its name: mostly because somebody made another of this name meanwhile.
+    Unnamed {
+        /// The name that it should have.
+        path: PathBuf,
+        /// Where it is.
+        left: PathBuf,
+        /// Why it was refused.
+        said: String,
+        /// The reason.
+        kind: std::io::ErrorKind,
+        /// The kernel's number of it, if it has one.
+        errno: Option<i32>,
+    },
     /// A name with a folder in it, or none.
     Name(String),
     /// The operating system's reason. Of a write some bytes may be in the file; they count as not
@@ -57,6 +72,44 @@ impl From<baro_sys::Error> for Error {
     }
 }
 
+/// The first failure of something that threads of the pool did, until somebody is told.
+///
+/// A writer asks with each write, so that is a look at a flag: no lock while nothing has failed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failed(Arc<(AtomicBool, Mutex<Option<Error>>)>);
+
+impl Failed {
+    /// What has failed, as often as it is asked for.
+    pub(crate) fn get(&self) -> Result<()> {
+        self.look(|first| first.clone())
+    }
+
+    /// The same, once.
+    pub(crate) fn take(&self) -> Result<()> {
+        self.look(Option::take)
+    }
+
+    fn look(&self, found: impl FnOnce(&mut Option<Error>) -> Option<Error>) -> Result<()> {
+        let (any, first) = &*self.0;
+        if !any.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = found(&mut first);
+        any.store(first.is_some(), Ordering::Release);
+        found.map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn note<T>(&self, result: Result<T>) {
+        if let Err(error) = result {
+            let (any, first) = &*self.0;
+            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+            first.get_or_insert(error);
+            any.store(true, Ordering::Release);
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -68,8 +121,18 @@ impl fmt::Display for Error {
                 "expected at most {free_bytes} more bytes, found {found_bytes}: finish this file and take the next"
             ),
             Self::Taken(path) => {
-                write!(formatter, "{}: is there already; name another file", path.display())
+                write!(
+                    formatter,
+                    "{}: is there already, or was handed out just now; name another file",
+                    path.display()
+                )
             }
+            Self::Unnamed { path, left, said, .. } => write!(
+                formatter,
+                "{}: expected a name that nobody has, found: {said}; what was written is in {}: rename it",
+                path.display(),
+                left.display()
+            ),
             Self::Name(name) => {
                 write!(formatter, "expected the name of a file without a folder, found {name:?}")
             }

@@ -1,10 +1,11 @@
 //! The thread that does what may wait: names a file that was taken, hands units to the disk, and finishes
 //! files. In the order in which it was asked, so a file has its name before it is finished.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Failed, Result};
 use baro_sys::files;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -13,65 +14,95 @@ use std::thread::JoinHandle;
 #[derive(Debug)]
 pub(crate) enum Job {
     /// A file was taken and is to be found under its name.
-    Name { from: PathBuf, to: PathBuf },
+    Name { file: Arc<File>, from: PathBuf, to: PathBuf, failed: Failed },
     /// A unit is complete.
     Flush { file: Arc<File>, offset_bytes: u64, length_bytes: u64, failed: Failed },
-    /// Nothing more will be written.
+    /// Nothing more will be written. Without `done` nobody waits.
     Finish {
         file: Arc<File>,
         path: PathBuf,
         length_bytes: u64,
         failed: Failed,
-        done: Sender<Result<u64>>,
+        done: Option<Sender<Result<u64>>>,
     },
+    /// Who could have waited for a file does not.
+    Unheard(Receiver<Result<u64>>),
     /// The pool closes, whoever still holds a file.
     End,
 }
 
-/// The first failure of a file's units, for whoever writes it.
+/// What the pool, its files and the flusher know together.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Failed(Arc<Mutex<Option<Error>>>);
+pub(crate) struct Common {
+    /// Whether the pool is closed.
+    closed: Arc<AtomicBool>,
+    /// The first failure of files that nobody waits for.
+    pub(crate) untold: Failed,
+    /// Names that were handed out and that no file has yet.
+    handed_out: Arc<Mutex<Vec<PathBuf>>>,
+}
 
-impl Failed {
-    pub(crate) fn get(&self) -> Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
+impl Common {
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) { Err(Error::Closed) } else { Ok(()) }
     }
 
-    fn note(&self, result: Result<()>) {
-        if let Err(error) = result {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        }
+    /// Whether somebody has the name or is about to.
+    pub(crate) fn is_taken(&self, path: &Path) -> bool {
+        // In this order: a name leaves the list when a file has it.
+        self.names(|names| names.iter().any(|name| name == path)) || files::exists(path)
+    }
+
+    pub(crate) fn hand_out(&self, path: &Path) {
+        self.names(|names| names.push(path.to_owned()));
+    }
+
+    fn given(&self, path: &Path) {
+        self.names(|names| names.retain(|name| name != path));
+    }
+
+    fn names<T>(&self, work: impl FnOnce(&mut Vec<PathBuf>) -> T) -> T {
+        work(&mut self.handed_out.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct Flusher {
     jobs: Sender<Job>,
-    thread: Option<JoinHandle<Result<()>>>,
+    common: Common,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Flusher {
     pub(crate) fn start() -> Result<Self> {
         let (jobs, receiver) = channel();
+        let common = Common::default();
+        let theirs = common.clone();
         let thread = std::thread::Builder::new()
             .name("plain-flusher".to_owned())
-            .spawn(move || work(&receiver))
+            .spawn(move || work(&receiver, &theirs))
             .map_err(|error| Error::io(format!("start a thread: {error}"), &error))?;
-        Ok(Self { jobs, thread: Some(thread) })
+        Ok(Self { jobs, common, thread: Some(thread) })
     }
 
     pub(crate) fn jobs(&self) -> Sender<Job> {
         self.jobs.clone()
     }
 
+    pub(crate) fn common(&self) -> &Common {
+        &self.common
+    }
+
     /// Does what was asked and ends; the first failure that nobody was told of.
     pub(crate) fn end(mut self) -> Result<()> {
-        self.stop()
+        self.stop()?;
+        self.common.untold.take()
     }
 
     fn stop(&mut self) -> Result<()> {
+        self.common.closed.store(true, Ordering::Release);
         let _ = self.jobs.send(Job::End);
-        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or(Err(Error::Closed)))
+        self.thread.take().map_or(Ok(()), |thread| thread.join().map_err(|_| Error::Closed))
     }
 }
 
@@ -81,16 +112,13 @@ impl Drop for Flusher {
     }
 }
 
-fn work(jobs: &Receiver<Job>) -> Result<()> {
-    let mut untold = Ok(());
-    // A name that could not be given is told with the file's end.
-    let mut unnamed: Vec<(PathBuf, Error)> = Vec::new();
+fn work(jobs: &Receiver<Job>, common: &Common) {
     for job in jobs {
         match job {
-            Job::Name { from, to } => {
-                if let Err(error) = files::rename(&from, &to) {
-                    unnamed.push((to, error.into()));
-                }
+            Job::Name { file, from, to, failed } => {
+                // Whoever writes it is told with the next write, or at its end.
+                failed.note(name(&file, &from, &to));
+                common.given(&to);
             }
             Job::Flush { file, offset_bytes, length_bytes, failed } => {
                 failed.note(
@@ -98,18 +126,30 @@ fn work(jobs: &Receiver<Job>) -> Result<()> {
                 );
             }
             Job::Finish { file, path, length_bytes, failed, done } => {
-                let at = unnamed.iter().position(|(to, _)| *to == path);
-                let named = at.map_or(Ok(()), |at| Err(unnamed.swap_remove(at).1));
-                let ended = named.and_then(|()| finish(&file, &path, length_bytes));
-                let told = ended.and_then(|()| failed.get()).map(|()| length_bytes);
-                if let Err(unheard) = done.send(told) {
-                    untold = untold.and(unheard.0.map(|_| ()));
+                // Without a name, too: what was recorded is kept.
+                let ended = finish(&file, &path, length_bytes);
+                let told = failed.get().and(ended).map(|()| length_bytes);
+                match done {
+                    Some(done) => {
+                        // If it is not wanted any more, a job says so, which has the other end.
+                        let _ = done.send(told);
+                    }
+                    None => common.untold.note(told),
                 }
             }
+            Job::Unheard(ended) => common.untold.note(ended.try_recv().unwrap_or(Ok(0))),
             Job::End => break,
         }
     }
-    untold
+}
+
+fn name(file: &File, from: &Path, to: &Path) -> Result<()> {
+    let named = files::rename_to_new(file, from, to);
+    named.map_err(|error| {
+        let (kind, errno) = (error.kind(), error.errno());
+        let (path, left) = (to.to_owned(), from.to_owned());
+        Error::Unnamed { path, left, said: error.source.to_string(), kind, errno }
+    })
 }
 
 /// Cuts off what was not written, and makes data, length and name durable.

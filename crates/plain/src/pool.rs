@@ -1,11 +1,12 @@
 //! Files that are ready to be written, and who makes them.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Failed, Result};
 use crate::file::PreallocatedFile;
 use crate::flusher::{Flusher, Job};
 use crate::maker::{self, Maker};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Sizes of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,24 +73,40 @@ impl Pool {
 
     /// A file that is ready, to be named `name`, in the pool's folder. Waits only if none is ready, which
     /// [`Pool::waited`] counts. The name is given by a thread of the pool, before the file is finished.
+    /// Nothing is replaced: if somebody makes a file of this name until then, that one stays, this one
+    /// keeps its first name, and [`Error::Unnamed`] says which.
     ///
     /// # Errors
-    /// The name is taken, or has a folder in it; no file could be made.
+    /// The name is taken, or has a folder in it; no file could be made now; what [`Pool::status`] tells.
     pub fn take(&mut self, name: &str) -> Result<PreallocatedFile> {
         let plain = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0']);
         if !plain {
             return Err(Error::Name(name.to_owned()));
         }
+        self.status()?;
         let path = self.folder.join(name);
-        if baro_sys::files::exists(&path) {
+        let common = self.flusher.common().clone();
+        if common.is_taken(&path) {
             return Err(Error::Taken(path));
         }
         let (ready, waited) = self.maker.take()?;
         self.waited += u64::from(waited);
-        let flusher = self.flusher.jobs();
-        let named = Job::Name { from: ready.path.clone(), to: path.clone() };
+        let (file, from) = ready.taken();
+        let (flusher, failed) = (self.flusher.jobs(), Failed::default());
+        common.hand_out(&path);
+        let (of, to) = (Arc::clone(&file), path.clone());
+        let named = Job::Name { file: of, from, to, failed: failed.clone() };
         flusher.send(named).map_err(|_| Error::Closed)?;
-        Ok(PreallocatedFile::new(ready.file, path, self.sizes, flusher))
+        Ok(PreallocatedFile::new(file, path, self.sizes, (flusher, common), failed))
+    }
+
+    /// Whether a file has failed that nobody has waited for, without waiting. Told once, here, by
+    /// [`Pool::take`], by the next write, or by [`Pool::close`].
+    ///
+    /// # Errors
+    /// The first failure.
+    pub fn status(&self) -> Result<()> {
+        self.flusher.common().untold.take()
     }
 
     /// How often [`Pool::take`] had to wait: more files should be kept ready.
@@ -109,10 +126,10 @@ impl Pool {
     /// finished stay, as long as they were reserved.
     ///
     /// # Errors
-    /// What could not be removed, or the first that failed of what nobody has waited for.
+    /// The first that failed of what nobody has waited for, or what could not be removed.
     pub fn close(self) -> Result<()> {
         let ended = self.flusher.end();
-        self.maker.end()?;
-        ended
+        // Lost data is worse than a file too many, so that is told first.
+        ended.and(self.maker.end())
     }
 }

@@ -20,7 +20,7 @@ pub use folder::{
     list, make_folder, make_folder_with, make_folders, remove_empty_folder, remove_if_empty,
     remove_tree,
 };
-pub use paced::PacedOutput;
+pub use paced::{PacedOutput, rename_to_new};
 pub use range::{allocate, has_data, start_write_back, write_back};
 pub use text::{read_text, write, write_setting};
 
@@ -157,6 +157,16 @@ pub fn hold(file: &File) {
 pub fn is_held(path: &Path) -> bool {
     let locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
     File::open(path).is_ok_and(locked)
+}
+
+/// Names that a file has in its file system.
+///
+/// # Errors
+/// The operating system's reason.
+pub fn names(path: &Path) -> Result<u64> {
+    std::fs::symlink_metadata(path)
+        .map(|found| std::os::unix::fs::MetadataExt::nlink(&found))
+        .map_err(|e| Error::new("stat", path, e))
 }
 
 /// Removes a file. Freeing a large one may wait for the journal.

@@ -14,6 +14,7 @@ mod name;
 use super::Result;
 use crate::state::{at, plain};
 use crate::{Error, identity};
+pub use name::rename_to_new;
 use name::{Ways, take};
 use std::ffi::{CString, OsStr};
 use std::fs::{File, Metadata, OpenOptions, Permissions};

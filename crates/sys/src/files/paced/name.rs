@@ -6,7 +6,13 @@
 //! Invariant: of two who try a name one gets it, and it is told that it has. Held by
 //! `a_name_is_taken_by_one_on_any_file_system`.
 
+use crate::Error;
+use std::ffi::CString;
+use std::fs::File;
 use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// Ways to give a file its name.
 pub(super) trait Ways {
@@ -48,6 +54,53 @@ pub(super) fn take(ways: &impl Ways, surely: bool) -> io::Result<()> {
         Some(libc::EINVAL | libc::ENOSYS | libc::EOPNOTSUPP) => ways.rename(),
         _ => Err(error),
     }
+}
+
+/// A file that has one name and is to get another.
+struct Moving<'a> {
+    file: &'a File,
+    from: &'a Path,
+    to: &'a Path,
+}
+
+impl Ways for Moving<'_> {
+    fn link(&self) -> io::Result<()> {
+        std::fs::hard_link(self.from, self.to)
+    }
+
+    fn rename_to_new(&self) -> io::Result<()> {
+        let text = |path: &Path| CString::new(path.as_os_str().as_bytes());
+        let (from, to) = (text(self.from)?, text(self.to)?);
+        let (here, flags) = (libc::AT_FDCWD, libc::RENAME_NOREPLACE);
+        // By its number, since C libraries have it later than kernels.
+        // SAFETY: names that end with 0.
+        super::result(unsafe {
+            libc::syscall(libc::SYS_renameat2, here, from.as_ptr(), here, to.as_ptr(), flags)
+        })
+    }
+
+    fn rename(&self) -> io::Result<()> {
+        std::fs::rename(self.from, self.to)
+    }
+
+    fn has(&self) -> Option<bool> {
+        let (found, own) = (self.to.symlink_metadata().ok()?, self.file.metadata().ok()?);
+        Some((found.dev(), found.ino()) == (own.dev(), own.ino()))
+    }
+}
+
+/// Gives the open file `file`, which has the name `from`, the name `to` instead. What has that name
+/// stays; where the file system cannot promise that, it was looked for just before. A process that is
+/// killed in between may leave both names.
+///
+/// # Errors
+/// The name is taken, or the operating system's reason.
+pub fn rename_to_new(file: &File, from: &Path, to: &Path) -> crate::Result<()> {
+    take(&Moving { file, from, to }, false)
+        .map_err(|error| Error::new(format!("rename to {}", to.display()), from, error))?;
+    // Gone already, unless the name is a second one.
+    let _ = std::fs::remove_file(from);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -136,5 +189,27 @@ mod tests {
             assert_eq!(found, expected, "{link:?} {rename_to_new:?} {surely}");
             assert_eq!(answers.done.borrow().last(), Some(&last));
         }
+    }
+
+    #[test]
+    fn a_file_gets_only_a_name_that_nobody_has() {
+        let folder = std::env::temp_dir().join(format!("baro-name-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("it can be made");
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        std::fs::write(&from, "ours").expect("it can be written");
+        std::fs::write(&to, "theirs").expect("it can be written");
+        let file = File::open(&from).expect("it is there");
+        let read = |path: &Path| std::fs::read_to_string(path).expect("it is there");
+        let taken = rename_to_new(&file, &from, &to).map_err(|error| error.kind());
+        assert_eq!(taken, Err(ErrorKind::AlreadyExists));
+        // By the second way, too.
+        let moving = Moving { file: &file, from: &from, to: &to };
+        assert!(moving.rename_to_new().is_err());
+        assert_eq!((read(&from), read(&to)), ("ours".to_owned(), "theirs".to_owned()));
+        std::fs::remove_file(&to).expect("it is there");
+        rename_to_new(&file, &from, &to).expect("nobody has it");
+        assert!(read(&to) == "ours" && !from.exists());
+        moving.has().filter(|own| *own).expect("it has it");
+        std::fs::remove_dir_all(&folder).expect("it is ours");
     }
 }
