@@ -111,7 +111,13 @@ impl Chunk {
         let packed = self.file.get_bytes(at, number(header.packed)? as usize)?;
         check_crc(header, &packed, &self.column, self.group).map_err(|error| self.tell(error))?;
         let broken = |expected| {
-            self.tell(refused(&self.column, self.group, header, expected, "another one (damaged)"))
+            self.tell(refused(
+                &self.column,
+                self.group,
+                header,
+                expected,
+                "more or fewer (damaged)",
+            ))
         };
         let buf = self
             .unpacked(header, packed)

@@ -48,7 +48,9 @@ pub(super) fn of_shared(values: &[u8], most: u64) -> Option<Lengths> {
 /// How many numbers there are, of a page whose values begin with differences.
 pub(super) fn count(values: &[u8]) -> Option<u64> {
     let mut walk = Walk::new(values);
-    (walk.varint()?, walk.varint()?);
+    // Behind the sizes of blocks.
+    walk.varint()?;
+    walk.varint()?;
     walk.varint()
 }
 
