@@ -2,9 +2,12 @@
 //! itself; and honest ones of every encoding are read as they were written.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+mod crafted;
+
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use baro_export::parquet::{Imported, TimeUnit, Value, import};
 use baro_sys::counters::{MeasuringAllocator, Memory, measured};
+use crafted::{Thrift, chunks, element, file, page, same_chunks, schema, shared_chunks};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{WriterProperties, WriterVersion};
@@ -155,121 +158,6 @@ fn a_long_text_of_many_rows_is_there_once() {
     assert!(memory.sum_bytes < 4 * bound_bytes(bytes.len()), "{memory:?}");
 }
 
-/// Thrift's compact protocol, written by hand: to say what no writer says.
-#[derive(Clone, Default)]
-struct Thrift(Vec<u8>);
-
-impl Thrift {
-    fn varint(mut self, mut value: u64) -> Self {
-        while value > 0x7f {
-            self.0.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
-        self
-    }
-
-    fn head(mut self, step: u8, kind: u8) -> Self {
-        self.0.push(step << 4 | kind);
-        self
-    }
-
-    fn number(self, step: u8, kind: u8, value: i64) -> Self {
-        self.head(step, kind).varint((value << 1 ^ value >> 63).cast_unsigned())
-    }
-
-    fn text(self, step: u8, text: &str) -> Self {
-        let mut one = self.head(step, 8).varint(text.len() as u64);
-        one.0.extend(text.as_bytes());
-        one
-    }
-
-    fn list(self, step: u8, kind: u8, count: u64) -> Self {
-        self.head(step, 9).head(15, kind).varint(count)
-    }
-
-    fn then(mut self, other: Self) -> Self {
-        self.0.extend(other.0);
-        self
-    }
-
-    fn end(mut self) -> Self {
-        self.0.push(0);
-        self
-    }
-}
-
-/// An element of a schema: a column of this type, or with children.
-fn element(name: &str, kind: Option<i64>, children: Option<i64>) -> Thrift {
-    let mut one = Thrift::default();
-    let mut before = 0;
-    if let Some(kind) = kind {
-        one = one.number(1, 5, kind).number(2, 5, 0);
-        before = 3;
-    }
-    one = one.text(4 - before, name);
-    if let Some(children) = children {
-        one = one.number(1, 5, children);
-    }
-    one.end()
-}
-
-fn file(pages: &[u8], footer: Thrift) -> Vec<u8> {
-    let length = (footer.0.len() as u32).to_le_bytes();
-    [b"PAR1", pages, &footer.0, &length, b"PAR1"].concat()
-}
-
-/// A footer up to its schema, with as many elements as it says.
-fn schema(count: u64, elements: Thrift) -> Thrift {
-    Thrift::default().number(1, 5, 1).list(1, 12, count).then(elements).number(1, 6, 1)
-}
-
-/// A file of one row group with these columns, each with its type and its pages, packed by Snappy (1) or
-/// not (0).
-fn chunks(columns: &[(&str, i64, &[u8])], rows: i64, codec: i64) -> Vec<u8> {
-    let mut elements = element("root", None, Some(columns.len() as i64));
-    let (mut group, mut all) = (Thrift::default(), Vec::new());
-    for (name, kind, pages) in columns {
-        // Texts say so by what they are converted from.
-        elements = match kind {
-            6 => {
-                let one = Thrift::default().number(1, 5, 6).number(2, 5, 0).text(1, name);
-                elements.then(one.number(2, 5, 0).end())
-            }
-            _ => elements.then(element(name, Some(*kind), None)),
-        };
-        let at = 4 + all.len() as i64;
-        all.extend(*pages);
-        let data = Thrift::default().number(1, 5, *kind).list(1, 5, 1).varint(0);
-        let data = data.list(1, 8, 1).varint(name.len() as u64);
-        let data = Thrift([data.0, name.as_bytes().to_vec()].concat());
-        let data = data.number(1, 5, codec).number(1, 6, rows).number(1, 6, 9);
-        let data = data.number(1, 6, pages.len() as i64).number(2, 6, at).end();
-        group = group.then(Thrift::default().number(2, 6, at).head(1, 12).then(data).end());
-    }
-    let group = Thrift::default().list(1, 12, columns.len() as u64).then(group);
-    let group = group.number(1, 6, 9).number(1, 6, rows).end();
-    file(&all, schema(columns.len() as u64 + 1, elements).list(1, 12, 1).then(group).end())
-}
-
-/// Likewise, not packed, and all columns have the same pages.
-fn same_chunks(kinds: &[(&str, i64)], rows: i64, pages: &[u8]) -> Vec<u8> {
-    let columns: Vec<_> = kinds.iter().map(|(name, kind)| (*name, *kind, pages)).collect();
-    chunks(&columns, rows, 0)
-}
-
-/// A page's header and its bytes. `kind` 0 has values, 2 is a dictionary.
-fn page(kind: i64, unpacked: i64, values: i64, encoding: i64, bytes: &[u8]) -> Vec<u8> {
-    let head = Thrift::default().number(1, 5, kind).number(1, 5, unpacked);
-    let head = head.number(1, 5, bytes.len() as i64);
-    let inner = Thrift::default().number(1, 5, values).number(1, 5, encoding);
-    let head = match kind {
-        0 => head.head(2, 12).then(inner.number(1, 5, 3).number(1, 5, 3).end()),
-        _ => head.head(4, 12).then(inner.end()),
-    };
-    [head.end().0, bytes.to_vec()].concat()
-}
-
 #[test]
 fn a_small_parquet_file_takes_little_memory() {
     const MANY: i64 = i32::MAX as i64;
@@ -315,6 +203,26 @@ fn a_small_parquet_file_takes_little_memory() {
         ("2^31 values in a page", same_chunks(&longs, MANY, &page(0, 16, MANY, 0, &[0; 16]))),
         ("2^31 lengths", texts(&page(0, zeros.0.len() as i64, MANY, 6, &zeros.0), MANY)),
         ("2^31 shared lengths", texts(&page(0, zeros.0.len() as i64, MANY, 7, &zeros.0), MANY)),
+        ("row groups that share their pages", {
+            let texts = page(0, 4, 1, 0, &[0; 4]).repeat(9);
+            let numbers = page(0, 72, 9, 0, &[0; 72]);
+            let columns =
+                [("time", 2, &numbers[..]), ("series", 6, &texts), ("value", 2, &numbers)];
+            shared_chunks(&columns, 9, 3_000)
+        }),
+        ("many counts of levels", {
+            const COUNTS: u64 = 16 << 20;
+            let data = Thrift::default().number(1, 5, 2).list(1, 5, 1).varint(0);
+            let data = data.list(1, 8, 1).varint(0).number(1, 5, 0).number(1, 6, 0);
+            let data = data.number(1, 6, 0).number(1, 6, 0).number(2, 6, 4).head(7, 12);
+            let mut data = data.list(2, 6, COUNTS);
+            data.0.extend(vec![0; COUNTS as usize]);
+            let chunk = Thrift::default().number(2, 6, 4).head(1, 12).then(data.end().end()).end();
+            let group = Thrift::default().list(1, 12, 1).then(chunk).number(1, 6, 9);
+            let group = group.number(1, 6, 0).end();
+            let elements = root(1).then(element("time", Some(2), None));
+            file(b"", schema(2, elements).list(1, 12, 1).then(group).end())
+        }),
         ("a page that ends behind the file", {
             let mut all = same_chunks(&longs, 9, &page(0, 72, 9, 0, &[0; 72]));
             let behind = all.len() - 9;

@@ -213,6 +213,10 @@ fn entry(
         ));
     }
     let samples = cursor.count("samples", PAGE_SAMPLES_MAX)? as u32;
+    // No writer makes one, and what a page is cut into is counted from its last sample.
+    if samples == 0 {
+        return Err(cursor.out_of_range("samples", PAGE_SAMPLES_MAX as u64, 0));
+    }
     let flags = cursor.byte("type")?;
     let Some(kind) = type_from(flags & 0x3f) else {
         return Err(cursor.out_of_range("type", Type::Text as u64, u64::from(flags & 0x3f)));
@@ -275,4 +279,51 @@ fn floats(cursor: &mut Cursor<'_>, samples: u32, ends: (i64, i64)) -> Result<Agg
         sum: float("sum")?,
         integers: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of one page, as its header, index and footer have it, with right checksums.
+    fn decoded(samples: u32) -> Result<RunIndex, Error> {
+        let info = RunInfo::default();
+        let header = info.encode()?;
+        let entry = PageEntry {
+            offset: UNIT_BYTES as u64,
+            bytes: 90,
+            first_series: 1,
+            last_series: 1,
+            time_min_ns: 5,
+            time_max_ns: 5,
+            samples,
+            kind: Type::F64,
+            aggregate: None,
+            crc_seed: 0,
+        };
+        // Behind the number of pages, as the writer has it.
+        let mut index = vec![1];
+        put_entry(&mut index, &entry, &Whole::Nothing, None);
+        let footer = Footer {
+            at: FooterAt { offset: UNIT_BYTES as u64 + 90, bytes: index.len() },
+            index_crc: crc32c(0, &index),
+            run: info.run,
+            samples: u64::from(samples),
+            series: 1,
+            pages: 1,
+            header_crc: header_crc(&header),
+        };
+        RunIndex::decode(&header, &index, &footer.encode())
+    }
+
+    #[test]
+    fn a_page_of_no_samples_is_refused() {
+        assert_eq!(decoded(1).map(|index| index.samples()), Ok(1));
+        let error = decoded(0).unwrap_err();
+        let what = What::Index;
+        assert!(
+            matches!(error, Error::OutOfRange { what: at, field: "samples", found: 0, .. } if at == what),
+            "{error}"
+        );
+    }
 }

@@ -18,6 +18,7 @@ mod choice;
 mod chunk;
 mod compact;
 mod compose;
+mod counts;
 mod delta;
 mod footer;
 mod int96;
@@ -194,7 +195,8 @@ fn read(
             return Ok(0);
         }
     }
-    let groups = Groups { file: Arc::new(file), metadata: metadata.metadata().clone() };
+    let reason = Arc::default();
+    let groups = Groups { file: Arc::new(file), metadata: metadata.metadata().clone(), reason };
     let mut seconds =
         int96::Seconds::of(&schema, metadata.schema(), &layout, &groups, rows_at_once)?;
     let mut state = State::default();
@@ -202,8 +204,9 @@ fn read(
     for batch in
         ParquetRecordBatchReader::try_new_with_row_groups(&levels, &groups, rows_at_once, None)?
     {
-        let batch = batch?;
-        let seconds = seconds.as_mut().map(|of| of.next(batch.num_rows())).transpose()?;
+        let batch = batch.map_err(|error| groups.told(error))?;
+        let seconds = seconds.as_mut().map(|of| of.next(batch.num_rows())).transpose();
+        let seconds = seconds.map_err(|error| groups.told(error))?;
         let columns = Columns::of(&batch, &layout, seconds, choice)?;
         for at in 0..batch.num_rows() {
             let row = rows + at as u64 + 1;

@@ -39,7 +39,12 @@ impl<'a> Grid<'a> {
     ) -> Result<Self, Error> {
         let series = head.ids.count;
         let count = cursor.count("ticks", PAGE_SAMPLES_MAX)?;
-        cursor.expect("samples", u64::from(entry.samples), (count * series) as u64)?;
+        // Below, columns and rows are counted from the last tick.
+        if count == 0 {
+            return Err(cursor.out_of_range("ticks", PAGE_SAMPLES_MAX as u64, 0));
+        }
+        // Both are 2^16 at most, which 32 bits do not hold.
+        cursor.expect("samples", u64::from(entry.samples), count as u64 * series as u64)?;
         let lanes = cursor.byte("lanes")?;
         if lanes > 8 {
             return Err(cursor.out_of_range("lanes", 8, u64::from(lanes)));
@@ -210,5 +215,62 @@ impl<'a> Grid<'a> {
     #[inline(always)]
     pub(crate) fn finish(&self, head: &Head<'a>, sum: &Sum, ends: (i64, i64)) -> Aggregate {
         sum.finish(head.kind, head.domain, ends.0, ends.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cursor::{put_signed, put_varint};
+    use crate::domain::Domain;
+    use crate::head::{Shape, put_head, seal};
+    use crate::{Error, PageEntry, PageReader};
+    use baro_ondisk::Type;
+
+    /// Opens a grid of one series with so many ticks, whose times have this form.
+    fn opened(ticks: u32, times: &[u8]) -> Result<Vec<i64>, Error> {
+        let mut page = Vec::new();
+        put_head(&mut page, Shape::Grid, Type::I64, Domain::Integer, &[1], &[]);
+        put_varint(&mut page, u64::from(ticks));
+        // A series in a band, a row in a column, 64 bits, a row in a column of times.
+        page.extend([0, 1, 0, 1]);
+        put_signed(&mut page, 7);
+        page.extend(times);
+        // The first value is always 3; then the table: no differences, no sums.
+        page.extend([0, 6]);
+        if ticks > 0 {
+            page.extend([0, 0]);
+        }
+        page.push(0);
+        seal(&mut page, 0);
+        let entry = PageEntry {
+            offset: 0,
+            bytes: page.len() as u32,
+            first_series: 1,
+            last_series: 1,
+            time_min_ns: 7,
+            time_max_ns: 7,
+            samples: ticks,
+            kind: Type::I64,
+            aggregate: None,
+            crc_seed: 0,
+        };
+        let mut reader = PageReader::new();
+        let mut page = reader.open(&entry, &page)?;
+        let (mut all, mut bits) = (Vec::new(), Vec::new());
+        page.read(1, i64::MIN, i64::MAX, &mut all, &mut bits)?;
+        page.aggregate(1, i64::MIN, i64::MAX)?;
+        Ok(all)
+    }
+
+    #[test]
+    fn a_grid_of_no_ticks_is_refused() {
+        let steady = [0, 5];
+        // A divisor, starts of columns (none of none), and no differences.
+        let coded = [1, 1];
+        assert_eq!(opened(1, &steady), Ok(vec![7]));
+        for times in [&steady[..], &coded] {
+            let error = opened(0, times).unwrap_err();
+            assert!(matches!(error, Error::OutOfRange { field: "ticks", found: 0, .. }), "{error}");
+        }
     }
 }

@@ -5,12 +5,15 @@
 //! rows at once are few where they are large. Texts are views into their pages (`Utf8View`): one of 8
 //! MiB that 8,192 rows have is there once.
 //!
-//! Invariant: reading takes at most 48 MiB and three times the file. Held by
-//! `a_small_parquet_file_takes_little_memory` (`tests/bounds.rs`).
+//! Invariant: reading takes at most 48 MiB and three times the file, and a column's pages have as many
+//! values as there are rows before the first row is handed out. Held by
+//! `a_small_parquet_file_takes_little_memory` (`tests/bounds.rs`) and
+//! `a_page_that_miscounts_its_values_pairs_none_with_another_time` (`tests/packed.rs`).
 
 use super::pages::{Page, pages};
 use crate::{Error, Result};
 use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::Length;
 use std::fs::File;
 
 /// What a file may take: this, and so many times its own size. docs/limits.md has both.
@@ -63,18 +66,38 @@ pub(super) fn rows_at_once(
         all.clear();
         let is_text = is_text(metadata, *column);
         let mut largest = 0;
-        for group in metadata.row_groups() {
+        // Such a file would have more pages than bytes.
+        let chunks = metadata.row_groups().iter().filter_map(|group| group.columns().get(*column));
+        let bytes = chunks.map(|chunk| u64::try_from(chunk.compressed_size()).unwrap_or(0));
+        if bytes.fold(0, u64::saturating_add) > file.len() {
+            return Err(super::footer::damaged("row groups that share their pages"));
+        }
+        for (number, group) in (1..).zip(metadata.row_groups()) {
             let Some(chunk) = group.columns().get(*column) else { continue };
-            let (mut dictionary, mut page) = (0_u64, 0_u64);
-            pages(file, chunk, room_bytes, |found| {
+            let (mut dictionary, mut page, mut rows) = (0_u64, 0_u64, 0_u64);
+            pages(file, chunk, number, room_bytes, |found| {
+                rows += found.rows;
                 match found.rows {
                     0 => dictionary += found.memory_bytes,
                     _ => page = page.max(found.memory_bytes),
                 }
                 if is_text {
                     all.push(found);
+                    let bytes = (all.capacity() * size_of::<Page>()) as u64;
+                    check(standing_bytes.saturating_add(bytes), room_bytes, "pages of a column")?;
                 }
+                Ok(())
             })?;
+            // Else its values would be those of other rows.
+            let column = chunk.column_descr();
+            if column.max_rep_level() == 0 && u64::try_from(group.num_rows()) != Ok(rows) {
+                let many = group.num_rows();
+                return Err(Error::Column {
+                    column: column.name().chars().take(60).collect(),
+                    expected: format!("pages of {many} values, the rows of row group {number}"),
+                    found: "pages of more or fewer (damaged)",
+                });
+            }
             largest = largest.max(dictionary + page);
         }
         standing_bytes = standing_bytes.saturating_add(COLUMN_BYTES + largest);

@@ -4,8 +4,9 @@
 //! those by which pages are read, and the decoders of all compressions are ours to choose
 //! (`unpack.rs`). Held by `files_of_every_encoding_are_read_as_they_were_written`.
 
+use super::counts;
 use super::footer::damaged;
-use super::pages::{DATA_PAGE, DICTIONARY_PAGE, Header, Headers};
+use super::pages::{DATA_PAGE, DICTIONARY_PAGE, Header, Headers, check_crc, refused};
 use super::unpack::unpack;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::RowGroups;
@@ -14,14 +15,25 @@ use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
+use parquet::schema::types::ColumnDescPtr;
 use std::fs::File;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// The row groups of a file.
 #[derive(Debug)]
 pub(super) struct Groups {
     pub(super) file: Arc<File>,
     pub(super) metadata: Arc<ParquetMetaData>,
+    /// Why a page was refused: between here and who asked for rows an error becomes a text.
+    pub(super) reason: Arc<Mutex<Option<crate::Error>>>,
+}
+
+impl Groups {
+    /// The error of a page, if that is why the reader has failed.
+    pub(super) fn told(&self, error: impl Into<crate::Error>) -> crate::Error {
+        let reason = self.reason.lock().ok().and_then(|mut reason| reason.take());
+        reason.unwrap_or_else(|| error.into())
+    }
 }
 
 impl RowGroups for Groups {
@@ -32,7 +44,8 @@ impl RowGroups for Groups {
 
     fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
         let (file, metadata) = (self.file.clone(), self.metadata.clone());
-        Ok(Box::new(Chunks { file, metadata, column, group: 0 }))
+        let reason = self.reason.clone();
+        Ok(Box::new(Chunks { file, metadata, reason, column, group: 0 }))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
@@ -48,6 +61,7 @@ impl RowGroups for Groups {
 struct Chunks {
     file: Arc<File>,
     metadata: Arc<ParquetMetaData>,
+    reason: Arc<Mutex<Option<crate::Error>>>,
     column: usize,
     group: usize,
 }
@@ -61,7 +75,10 @@ impl Iterator for Chunks {
         let headers = Headers::new(&self.file, chunk).map_err(told);
         Some(headers.map(|headers| {
             let (file, compression) = (self.file.clone(), chunk.compression());
-            Box::new(Chunk { file, headers, compression, peeked: None }) as Box<dyn PageReader>
+            let (column, group, reason) =
+                (chunk.column_descr_ptr(), self.group, self.reason.clone());
+            Box::new(Chunk { file, headers, compression, column, group, reason, peeked: None })
+                as Box<dyn PageReader>
         }))
     }
 }
@@ -73,6 +90,10 @@ struct Chunk {
     file: Arc<File>,
     headers: Headers,
     compression: Compression,
+    column: ColumnDescPtr,
+    /// Number of its row group, from 1 on.
+    group: usize,
+    reason: Arc<Mutex<Option<crate::Error>>>,
     /// The header of the next page, if it has been looked at.
     peeked: Option<(Header, u64)>,
 }
@@ -88,7 +109,23 @@ impl Chunk {
     fn page(&self, header: &Header, at: u64) -> Result<Page> {
         let number = |number: i32| u32::try_from(number).map_err(ParquetError::from);
         let packed = self.file.get_bytes(at, number(header.packed)? as usize)?;
-        let buf = self.unpacked(header, packed)?;
+        check_crc(header, &packed, &self.column, self.group).map_err(|error| self.tell(error))?;
+        let broken = |expected| {
+            self.tell(refused(
+                &self.column,
+                self.group,
+                header,
+                expected,
+                "more or fewer (damaged)",
+            ))
+        };
+        let buf = self
+            .unpacked(header, packed)
+            .ok_or_else(|| broken("to come to as many bytes as its header says"))?;
+        let is_data = header.kind != DICTIONARY_PAGE && self.column.max_rep_level() == 0;
+        if is_data && counts::matching(header, &buf, &self.column).is_none() {
+            return Err(broken("to have as many levels and values as its header says"));
+        }
         let (num_values, encoding) = (number(header.values)?, encoding(header.encoding)?);
         Ok(match header.kind {
             DICTIONARY_PAGE => Page::DictionaryPage { buf, num_values, encoding, is_sorted: false },
@@ -117,20 +154,26 @@ impl Chunk {
         })
     }
 
-    fn unpacked(&self, header: &Header, packed: Bytes) -> Result<Bytes> {
-        let broken = || told(damaged("a page that does not come to what it says"));
-        let levels = header.level_bytes().filter(|levels| *levels <= packed.len());
-        let levels = levels.ok_or_else(broken)?;
-        if !header.is_packed || self.compression == Compression::UNCOMPRESSED {
-            return Ok(packed);
+    /// Keeps why this page cannot be read.
+    fn tell(&self, error: crate::Error) -> ParquetError {
+        if let Ok(mut reason) = self.reason.lock() {
+            *reason = Some(error);
         }
-        let bytes = usize::try_from(header.unpacked)?;
+        told(damaged("a page"))
+    }
+
+    fn unpacked(&self, header: &Header, packed: Bytes) -> Option<Bytes> {
+        let levels = header.level_bytes().filter(|levels| *levels <= packed.len())?;
+        if !header.is_packed || self.compression == Compression::UNCOMPRESSED {
+            return Some(packed);
+        }
+        let bytes = usize::try_from(header.unpacked).ok()?;
         let mut out = vec![0; bytes];
-        let (before, values) = out.split_at_mut_checked(levels).ok_or_else(broken)?;
-        let (packed_before, packed) = packed.split_at_checked(levels).ok_or_else(broken)?;
+        let (before, values) = out.split_at_mut_checked(levels)?;
+        let (packed_before, packed) = packed.split_at_checked(levels)?;
         before.copy_from_slice(packed_before);
-        unpack(self.compression, packed, values).ok_or_else(broken)?;
-        Ok(out.into())
+        unpack(self.compression, packed, values)?;
+        Some(out.into())
     }
 }
 

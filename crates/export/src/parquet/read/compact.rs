@@ -142,6 +142,8 @@ pub(super) enum Seen {
     Bytes(usize),
     /// Elements of a list of structs, before they come.
     List(usize),
+    /// Elements of a list of values, before they come.
+    Values(usize),
     /// The struct is over.
     End,
 }
@@ -161,6 +163,18 @@ impl<'a> Walk<'a> {
     /// Bytes walked.
     pub(super) fn at(&self) -> usize {
         self.at
+    }
+
+    /// Bytes still to come.
+    pub(super) fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    /// The next bytes, so many.
+    pub(super) fn take(&mut self, bytes: usize) -> Option<&'a [u8]> {
+        let from = self.at;
+        self.pass(bytes)?;
+        self.bytes.get(from..self.at)
     }
 
     fn byte(&mut self) -> Option<u8> {
@@ -255,6 +269,7 @@ impl<'a> Walk<'a> {
                 Is::List(wanted) if kind == LIST => {
                     let (kind, count) = self.list()?;
                     (kind == wanted || count == 0).then_some(())?;
+                    see(place, id, Seen::Values(count))?;
                     for _ in 0..count {
                         self.value(kind)?;
                     }

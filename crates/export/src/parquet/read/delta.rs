@@ -45,6 +45,15 @@ pub(super) fn of_shared(values: &[u8], most: u64) -> Option<Lengths> {
     Some(lengths)
 }
 
+/// How many numbers there are, of a page whose values begin with differences.
+pub(super) fn count(values: &[u8]) -> Option<u64> {
+    let mut walk = Walk::new(values);
+    // Behind the sizes of blocks.
+    walk.varint()?;
+    walk.varint()?;
+    walk.varint()
+}
+
 /// Numbers in Parquet's DELTA_BINARY_PACKED.
 #[derive(Debug)]
 struct Stream<'a> {

@@ -24,6 +24,8 @@ const SCHEMA_ELEMENT_BYTES: u64 = 1_400;
 const ROW_GROUP_BYTES: u64 = 600;
 const COLUMN_CHUNK_BYTES: u64 = 1_000;
 const SMALL_BYTES: u64 = 80;
+/// A value of a list: counts have 8 bytes each, and one in the file.
+const VALUE_BYTES: u64 = 8;
 
 /// What a footer has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +65,7 @@ impl Footer {
                 (Place::File, 4, Seen::List(count)) => count as u64 * ROW_GROUP_BYTES,
                 (Place::RowGroup, 1, Seen::List(count)) => count as u64 * COLUMN_CHUNK_BYTES,
                 (_, _, Seen::List(count)) => count as u64 * SMALL_BYTES,
+                (_, _, Seen::Values(count)) => count as u64 * VALUE_BYTES,
                 (_, _, Seen::Bytes(bytes)) => 2 * bytes as u64,
                 (Place::SchemaElement, 5, Seen::Number(children)) => {
                     schema.children = children;

@@ -1,17 +1,19 @@
 //! The pages of a column, by their headers: what each takes when it is read, before it is.
 //!
 //! A page says itself how large it is unpacked and how many values it has, and who reads it
-//! makes room for both. Headers are read here alone, for the bound and for reading (`chunk.rs`). Only where lengths of texts are differences (`delta.rs`) a header does not
-//! tell; there the page is unpacked and its lengths are counted.
+//! makes room for both. Headers are read here alone, for the bound and for reading (`chunk.rs`). Only where
+//! lengths of texts are differences (`delta.rs`) a header does not tell; there the page is unpacked and
+//! its lengths are counted.
 
 use super::bound::{PAGE_BYTES_MAX, check};
 use super::compact::{Place, Seen, Walk};
 use super::delta::{self, Lengths};
 use super::footer::damaged;
-use crate::Result;
+use crate::{Error, Result};
 use parquet::basic::Compression;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length};
+use parquet::schema::types::ColumnDescriptor;
 use std::fs::File;
 
 /// Bytes read for a header at first; and at most, for statistics with long texts.
@@ -23,6 +25,9 @@ pub(super) const DATA_PAGE: i32 = 0;
 const INDEX_PAGE: i32 = 1;
 pub(super) const DICTIONARY_PAGE: i32 = 2;
 const DATA_PAGE_2: i32 = 3;
+/// Of levels: the only one that this reads.
+const RLE: i32 = 3;
+const BIT_PACKED: i32 = 4;
 const DELTA_LENGTH_BYTE_ARRAY: i32 = 6;
 const DELTA_BYTE_ARRAY: i32 = 7;
 
@@ -54,6 +59,10 @@ pub(super) struct Header {
     pub(super) rows: i32,
     pub(super) levels: Option<(i32, i32)>,
     pub(super) is_packed: bool,
+    /// CRC32 of its bytes as they are in the file, if its writer has put one there.
+    pub(super) crc: Option<u32>,
+    /// Which of its column's chunk it is, from 1 on.
+    pub(super) number: u32,
 }
 
 impl Header {
@@ -65,6 +74,7 @@ impl Header {
             (Place::PageHeader, 1) => self.kind = number,
             (Place::PageHeader, 2) => self.unpacked = number,
             (Place::PageHeader, 3) => self.packed = number,
+            (Place::PageHeader, 4) => self.crc = Some(number.cast_unsigned()),
             (Place::DataPage | Place::DictionaryPage | Place::DataPageV2, 1) => {
                 self.values = self.values.max(number);
             }
@@ -96,6 +106,8 @@ pub(super) struct Headers {
     end: u64,
     /// Values still to come.
     left: u64,
+    /// Pages that have come.
+    pages: u32,
 }
 
 impl Headers {
@@ -107,14 +119,14 @@ impl Headers {
         };
         let end = at.checked_add(bytes).filter(|end| *end <= file.len());
         let end = end.ok_or_else(|| damaged("a column that ends behind the file"))?;
-        Ok(Headers { at, end, left: u64::try_from(chunk.num_values()).unwrap_or(0) })
+        Ok(Headers { at, end, left: u64::try_from(chunk.num_values()).unwrap_or(0), pages: 0 })
     }
 
     /// The next page with values or a dictionary: its header, and where its bytes are.
     pub(super) fn next(&mut self, file: &File) -> Result<Option<(Header, u64)>> {
         // Behind the last value some writers count bytes that are no page.
         while self.at < self.end && self.left > 0 {
-            let (header, header_bytes) = header(file, self.at, self.end)?;
+            let (mut header, header_bytes) = header(file, self.at, self.end)?;
             let at = self.at + header_bytes as u64;
             let (Ok(packed), Ok(_), Ok(values)) = (
                 u64::try_from(header.packed),
@@ -133,24 +145,79 @@ impl Headers {
                 DATA_PAGE | DATA_PAGE_2 => self.left = self.left.saturating_sub(values),
                 _ => return Err(damaged("a page of no kind that there is")),
             }
+            // Levels of a page of another kind: what is counted and what is read would differ.
+            if header.levels.is_some() && header.kind != DATA_PAGE_2 {
+                return Err(damaged("a page of two kinds"));
+            }
+            self.pages += 1;
+            header.number = self.pages;
             return Ok(Some((header, at)));
         }
         Ok(None)
     }
 }
 
-/// Hands each page of a column's chunk to `each`. `room_bytes` is what one may take.
+/// Hands each page of a column's chunk to `each`. `room_bytes` is what one may take, `group` the number
+/// of its row group, from 1 on.
 pub(super) fn pages(
     file: &File,
     chunk: &ColumnChunkMetaData,
+    group: usize,
     room_bytes: u64,
-    mut each: impl FnMut(Page),
+    mut each: impl FnMut(Page) -> Result<()>,
 ) -> Result<()> {
     let mut headers = Headers::new(file, chunk)?;
     while let Some((header, at)) = headers.next(file)? {
-        each(page(file, chunk, &header, at, room_bytes)?);
+        check_levels(&header, chunk.column_descr(), group)?;
+        each(page(file, chunk, group, &header, at, room_bytes)?)?;
     }
     Ok(())
+}
+
+/// Error of a page that is not what it has to be.
+pub(super) fn refused(
+    column: &ColumnDescriptor,
+    group: usize,
+    header: &Header,
+    expected: &str,
+    found: &'static str,
+) -> Error {
+    let expected = format!("page {} of row group {group} {expected}", header.number);
+    Error::Column { column: column.name().chars().take(60).collect(), expected, found }
+}
+
+/// Where values begin is behind the levels, and of no other encoding is that known here. Old writers name
+/// one where there are no levels.
+fn check_levels(header: &Header, column: &ColumnDescriptor, group: usize) -> Result<()> {
+    let definition = (column.max_def_level() > 0).then_some(header.definition_encoding);
+    let repetition = (column.max_rep_level() > 0).then_some(header.repetition_encoding);
+    let mut used = definition.into_iter().chain(repetition);
+    let Some(other) = used.find(|one| header.kind == DATA_PAGE && *one != RLE) else {
+        return Ok(());
+    };
+    let found = match other {
+        BIT_PACKED => "levels encoded as BIT_PACKED",
+        0 => "levels encoded as PLAIN",
+        _ => "levels of another encoding",
+    };
+    Err(refused(column, group, header, "with levels encoded as RLE (write the file anew)", found))
+}
+
+/// Whether these are the bytes whose CRC the header has, if it has one.
+pub(super) fn check_crc(
+    header: &Header,
+    bytes: &[u8],
+    column: &ColumnDescriptor,
+    group: usize,
+) -> Result<()> {
+    let Some(crc) = header.crc else { return Ok(()) };
+    let mut found = flate2::Crc::new();
+    found.update(bytes);
+    if found.sum() == crc {
+        return Ok(());
+    }
+    let expected = format!("to have the CRC {crc:#010x} of its header");
+    Err(refused(column, group, header, &expected, "bytes of another CRC (damaged)"))
 }
 
 fn header(file: &File, at: u64, end: u64) -> Result<(Header, usize)> {
@@ -177,6 +244,7 @@ fn header(file: &File, at: u64, end: u64) -> Result<(Header, usize)> {
 fn page(
     file: &File,
     chunk: &ColumnChunkMetaData,
+    group: usize,
     header: &Header,
     at: u64,
     room_bytes: u64,
@@ -209,6 +277,7 @@ fn page(
     page.memory_bytes = page.memory_bytes.saturating_add(values * 8);
     check(page.memory_bytes, room_bytes, "a page")?;
     let bytes = file.get_bytes(at, packed as usize)?;
+    check_crc(header, &bytes, chunk.column_descr(), group)?;
     let lengths =
         lengths(&bytes, header, is_packed, chunk).ok_or_else(|| damaged("a page of texts"))?;
     if header.encoding == DELTA_BYTE_ARRAY {

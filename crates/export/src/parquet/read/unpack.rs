@@ -6,13 +6,18 @@
 //!
 //! Invariant: what a decoder needs beside its output is bounded: a window of Zstandard is as large as
 //! the page or 8 MiB, whichever is more, one of Brotli 16 MiB. Held by
-//! `pages_of_every_compression_are_read_in_bounds` (`tests/packed.rs`).
+//! `pages_of_every_compression_are_read_in_bounds` and `a_large_window_of_brotli_takes_no_memory`
+//! (`tests/packed.rs`).
 
 use parquet::basic::Compression;
 use std::io::Read;
 
 /// The window that a decoder of Zstandard should have, by its format.
 const WINDOW_BYTES: u64 = 8 << 20;
+
+/// What a stream of Brotli begins with, of its first 7 bits, if it wants a window that the format does
+/// not have: up to 1 GiB, which its decoder would give it.
+const LARGE_WINDOW: u8 = 0x11;
 
 /// Whether pages packed so can be unpacked.
 pub(super) fn is_known(how: Compression) -> bool {
@@ -44,6 +49,7 @@ pub(super) fn unpack(how: Compression, packed: &[u8], out: &mut [u8]) -> Option<
             whole(decoder.decode_all(packed, out).ok()?, out)
         }
         Compression::GZIP(_) => rest_of(flate2::read::MultiGzDecoder::new(packed), out),
+        Compression::BROTLI(_) if packed.first()? & 0x7f == LARGE_WINDOW => None,
         Compression::BROTLI(_) => {
             rest_of(brotli_decompressor::Decompressor::new(packed, 4096), out)
         }
