@@ -201,7 +201,8 @@ impl<'a> Trial<'a> {
         undone: &Report,
     ) -> Result<Outcome> {
         // What is missing may be the longest wait of all.
-        let helps = (before.whole && with.whole).then(|| with.longest_ns <= before.longest_ns / 2);
+        let helps =
+            (before.whole && with.whole).then_some(with.longest_ns <= before.longest_ns / 2);
         match arguments.format {
             Format::Json => print_json(&json!({
                 "call": self.call.call,
