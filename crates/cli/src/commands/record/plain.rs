@@ -13,6 +13,7 @@ use baro_plain::{Error, Finishing, Pool, PreallocatedFile, Sizes};
 use baro_sys::{clock, files, termination};
 use serde_json::json;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Digits of a number that is taken for one of ours. With more it is rather a date, and 99,999 files of
@@ -75,7 +76,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
             let before_ns = clock::monotonic_ns();
             match current.write(now) {
                 // Somebody was faster with the name: what is in the file is kept, and the next goes on.
-                Err(Error::Unnamed { .. }) => {
+                Err(Error::Unnamed { kind: ErrorKind::AlreadyExists, .. }) => {
                     written.finishing.push(current.finish());
                     continue;
                 }
