@@ -448,7 +448,7 @@ fn patterns_select_and_a_slip_is_told() {
     assert_eq!(ok(&["list", &store, "memory?free"]).lines().count(), 2);
     assert_eq!(ok(&["cat", &store, "*idle*"]).lines().count(), 1);
     let file = folder.path("idle.csv");
-    assert!(ok(&["export", &store, &file, "--series", "*idle*"]).contains("1 rows"));
+    assert!(ok(&["export", &store, &file, "--series", "*idle*"]).contains("1 row,"));
 
     let slip = fails(&["query", &store, "cpu_user_tick"], 1);
     assert!(slip.contains("did you mean cpu_user_ticks?"), "{slip}");

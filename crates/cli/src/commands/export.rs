@@ -224,7 +224,8 @@ fn print(
             "damage": damage,
         }));
     }
-    out!("{}: {} rows, {}", arguments.file.display(), exported.rows, show_bytes(bytes));
+    let rows = baro_show::plural(exported.rows, "row");
+    out!("{}: {rows}, {}", arguments.file.display(), show_bytes(bytes));
     Ok(())
 }
 

@@ -56,18 +56,18 @@ fn print_text(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear, ar
     let stops = identity.when_full == WhenFull::Stop;
     out!("store     {}, made {}", identity.store, time::show(identity.created_ns));
     out!(
-        "log       {} in {} segments of {}; {} used, {} blank; when full: {}",
+        "log       {} in {} of {}; {} used, {} blank; when full: {}",
         show_bytes(log_bytes),
-        identity.segments,
+        plural(identity.segments, "segment"),
         show_bytes(identity.segment_bytes),
         info.segments_used,
         info.segments_blank,
         if stops { "refuses new records" } else { "reuses the oldest segment" }
     );
     out!(
-        "holds     {} records in {} blocks, {} ({} padding)",
-        info.records,
-        info.blocks,
+        "holds     {} in {}, {} ({} padding)",
+        plural(info.records, "record"),
+        plural(info.blocks, "block"),
         show_bytes(info.block_bytes),
         show_bytes(info.padding_bytes)
     );
@@ -78,7 +78,8 @@ fn print_text(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear, ar
             identity.segments
         );
     }
-    out!("series    {} series, {} channels", info.series, info.channels);
+    let channels = plural(info.channels as u64, "channel");
+    out!("series    {} series, {channels}", info.series);
     if let Some((from_ns, to_ns)) = info.times_ns {
         out!("times     {} to {}", time::show(from_ns), time::show(to_ns));
     }
@@ -90,11 +91,11 @@ fn print_text(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear, ar
     print_pins(store, info);
     for session in &info.sessions {
         out!(
-            "session   {:016x} from {}: {} records in {} segments{}",
+            "session   {:016x} from {}: {} in {}{}",
             session.session,
             time::show(session.started_ns),
-            session.records,
-            session.segments,
+            plural(session.records, "record"),
+            plural(session.segments as u64, "segment"),
             if session.from_start { "" } else { ", its beginning recycled" }
         );
     }
@@ -171,9 +172,9 @@ fn print_pins(store: &Store, info: &Info) {
     }
     if info.segments_kept > 0 {
         out!(
-            "kept      {} in {} segments copied out of the log for pins",
+            "kept      {} in {} copied out of the log for pins",
             show_bytes(info.kept_bytes),
-            info.segments_kept
+            plural(info.segments_kept as u64, "segment")
         );
     }
 }
@@ -264,10 +265,12 @@ impl Wear {
     }
 
     fn print(&self, tbw: Option<f64>) {
-        let factor = self.amplification.map_or("?".to_owned(), |factor| format!("{factor:.3}"));
+        let factor = self.amplification;
+        let factor =
+            factor.map_or(String::new(), |factor| format!(", that is {factor:.3} times as much"));
         out!(
-            "wear      {} to the device since init: {} of the log for {} recorded, that is {factor} \
-             times as much ({} padding); {} beside it",
+            "wear      {} to the device since init: {} of the log for {} recorded{factor} \
+             ({} padding); {} beside it",
             show_bytes(self.device_bytes),
             show_bytes(self.log_bytes),
             show_bytes(self.payload_bytes),

@@ -174,9 +174,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Ok(found?)
     })?;
     if let Some((path, bytes)) = file {
-        out!("{}: {} rows, {}", path.display(), notes.rows, size::show_bytes(bytes));
+        let rows = baro_show::plural(notes.rows, "row");
+        out!("{}: {rows}, {}", path.display(), size::show_bytes(bytes));
     }
-    if notes.rows == 0 {
+    // Who asks for no rows gets none.
+    if notes.rows == 0 && last != Some(0) && limit != Some(0) {
         tell_nothing(interval);
     }
     tell(&told);

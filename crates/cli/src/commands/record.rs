@@ -110,7 +110,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     proc: bool,
     /// Time between two readings of the kernel's counters
-    #[arg(long, value_parser = size::nanoseconds, default_value = "10ms", value_name = "TIME",
+    #[arg(long, value_parser = size::nanoseconds_above_0, default_value = "10ms", value_name = "TIME",
           requires = "proc", hide_short_help = true)]
     proc_interval: u64,
     /// Record what comes on stdin
@@ -132,7 +132,7 @@ pub(crate) struct Arguments {
     #[arg(long, hide_short_help = true)]
     generate: bool,
     /// Time between two generated frames
-    #[arg(long, value_parser = size::nanoseconds, default_value = "5ms", value_name = "TIME",
+    #[arg(long, value_parser = size::nanoseconds_above_0, default_value = "5ms", value_name = "TIME",
           requires = "generate", hide_short_help = true)]
     interval: u64,
     /// Size of generated frames, and of raw frames on stdin

@@ -6,6 +6,7 @@
 use super::{Format, is_recorded, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_bytes, show_ns};
+use baro_show::plural;
 use baro_store::{
     DictionaryWritten, Error, Extent, Holding, RunRetention, SettleOptions, Settled, Settler, Store,
 };
@@ -182,9 +183,9 @@ fn print(
         }));
     }
     out!(
-        "settled {} samples into {} runs of {} in {}; merged {} times, {}",
-        settled.samples,
-        settled.runs,
+        "settled {} into {} of {} in {}; merged {} times, {}",
+        plural(settled.samples, "sample"),
+        plural(settled.runs as u64, "run"),
         show_bytes(settled.bytes),
         show_ns(took_ns),
         settled.merged,
@@ -192,9 +193,9 @@ fn print(
     );
     if settled.dropped.runs > 0 {
         out!(
-            "dropped {} runs with {} samples, {}",
-            settled.dropped.runs,
-            settled.dropped.samples,
+            "dropped {} with {}, {}",
+            plural(settled.dropped.runs, "run"),
+            plural(settled.dropped.samples, "sample"),
             show_bytes(settled.dropped.bytes)
         );
     }

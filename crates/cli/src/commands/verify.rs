@@ -4,6 +4,7 @@ use super::{Format, RATE_BESIDE_RECORDER, is_recorded, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::{self, show_bytes, show_ns};
 use crate::time;
+use baro_show::plural;
 use baro_store::{ReadPace, Store, VerifyReport, verify};
 use baro_sys::clock;
 use baro_sys::storage::Access;
@@ -79,21 +80,21 @@ pub(crate) fn verify_and_print(store: &Store, access: Access, pace: ReadPace) ->
     let (report, took_ns) = measured(store, access, pace, true)?;
     let bytes = report.block_bytes + report.runs_page_bytes;
     out!(
-        "verified {} in {} ({}/s): {} records, {} frames, {} samples in {} sessions",
+        "verified {} in {} ({}/s): {}, {}, {} in {}",
         show_bytes(bytes),
         show_ns(took_ns),
         show_bytes((bytes as f64 / (took_ns.max(1) as f64 / 1e9)) as u64),
-        report.records,
-        report.frames,
-        report.samples,
-        report.sessions
+        plural(report.records, "record"),
+        plural(report.frames, "frame"),
+        plural(report.samples, "sample"),
+        plural(report.sessions, "session")
     );
     if report.runs > 0 {
         out!(
-            "{} runs, {} of pages: {} samples",
-            report.runs,
+            "{}, {} of pages: {}",
+            plural(report.runs, "run"),
             show_bytes(report.runs_page_bytes),
-            report.runs_samples
+            plural(report.runs_samples, "sample")
         );
     }
     if let Some((from_ns, to_ns)) = report.times_ns {

@@ -16,6 +16,8 @@ const OVER_NS: u64 = 5_000_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Losing {
     refused: u64,
+    /// Of these, for being too large.
+    large: u64,
     /// Refused before this time began, and when the last of it was seen.
     since: Option<(u64, u64)>,
     full: bool,
@@ -27,10 +29,12 @@ impl Losing {
     pub(super) fn look(&mut self, recorder: &Recorder, store: &Path) {
         let now_ns = clock::monotonic_ns();
         let Status { rings, trouble, .. } = recorder.status();
-        let refused: u64 = rings.iter().map(|ring| ring.refused_full + ring.refused_large).sum();
+        let full: u64 = rings.iter().map(|ring| ring.refused_full).sum();
+        let large: u64 = rings.iter().map(|ring| ring.refused_large).sum();
+        let refused = full + large;
         if !std::mem::replace(&mut self.begun, true) {
             // What earlier recorders lost was told by them.
-            self.refused = refused;
+            (self.refused, self.large) = (refused, large);
         }
         let full = trouble == Trouble::LogFull;
         if full && !self.full {
@@ -45,6 +49,11 @@ impl Losing {
         if refused > self.refused {
             if self.since.is_none() {
                 let why = match trouble {
+                    Trouble::None if large > self.large => {
+                        "they are larger than the rings or a segment of the log can take; a larger \
+                         --ring, or a larger log (baro init --size)"
+                            .to_owned()
+                    }
                     Trouble::None => {
                         "the rings are full, since the device is slower than what comes".to_owned()
                     }
@@ -54,7 +63,7 @@ impl Losing {
             }
             let before = self.since.map_or(self.refused, |(before, _)| before);
             self.since = Some((before, now_ns));
-            self.refused = refused;
+            (self.refused, self.large) = (refused, large);
         }
         if let Some((before, last_ns)) = self.since
             && now_ns.saturating_sub(last_ns) > OVER_NS

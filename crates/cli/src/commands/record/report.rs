@@ -33,9 +33,9 @@ pub(crate) fn print_opening(opening: &Opening, is_new: bool) {
     }
     if opening.rings_taken_over > 0 {
         say!(
-            "took over {} rings of an earlier recorder, {} records not in the log yet",
-            opening.rings_taken_over,
-            opening.records_taken_over
+            "took over {} of an earlier recorder, {} not in the log yet",
+            plural(opening.rings_taken_over as u64, "ring"),
+            plural(opening.records_taken_over, "record")
         );
     }
     if is_new {
@@ -167,7 +167,10 @@ fn print_settled(recording: &Recording, settled: &Settled) {
     let lost = recording.closed.status.segments_lost_unsettled;
     if lost > 0 {
         let lost = plural(lost, "segment");
-        out!("recycled before their samples were in runs: {lost}");
+        out!(
+            "recycled before their samples were in runs: {lost}; all that they held counts as lost, also what \
+             settling had read by then: that is in the store"
+        );
     }
 }
 
@@ -222,7 +225,7 @@ fn print_text(recording: &Recording, store: &Path) {
     }
     if recording.closed.lost_durable > 0 {
         out!(
-            "{} of the lost records, with {} samples, had been durable: they are not in the store any \
+            "{} of the lost records, with {} samples, had been durable: they are not in the log any \
              more",
             recording.closed.lost_durable,
             recording.closed.lost_durable_samples
@@ -277,7 +280,11 @@ fn print_fed(fed: &Fed, kept: u64) {
     out!(
         "{}: {}, {}, {}, {}{}{}",
         fed.name,
-        plural(fed.series as u64, "series"),
+        // These two record frames of one channel.
+        plural(
+            fed.series as u64,
+            if matches!(fed.name.as_str(), "generate" | "raw") { "channel" } else { "series" }
+        ),
         plural(fed.records, "record"),
         plural(kept, "sample"),
         show_bytes(fed.bytes),
