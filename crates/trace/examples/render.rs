@@ -63,6 +63,7 @@ fn longest(line: &Timeline) -> Vec<SlowCall> {
                 task: task.name.to_string(),
                 call: format!("system call {}", call.number),
                 begin_ns: call.begin_ns,
+                end_ns: call.end_ns.unwrap_or(line.end_ns),
                 wait_ns,
                 unexplained_ns: wait_ns,
                 sentence: format!("{} spent {wait_ns} ns in one call.", task.name),

@@ -172,6 +172,8 @@ pub struct Node {
     pub ns: u64,
     /// From when, the first time.
     pub begin_ns: u64,
+    /// Until when, the last time.
+    pub end_ns: u64,
     /// How often.
     pub count: u64,
     /// What shows it.

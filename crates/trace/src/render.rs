@@ -79,9 +79,11 @@ pub struct SlowCall {
     pub call: String,
     /// When it began, by the tracer's clock.
     pub begin_ns: u64,
-    /// How long it took.
+    /// When it ended.
+    pub end_ns: u64,
+    /// How long it did not run in between.
     pub wait_ns: u64,
-    /// What of that no link explains.
+    /// What of that wait no link explains.
     pub unexplained_ns: u64,
     /// Why it took long, in one sentence.
     pub sentence: String,
@@ -104,10 +106,14 @@ pub struct SlowLink {
     pub waits_for: String,
     /// Where in the kernel.
     pub place: String,
-    /// When that began.
+    /// When that began, the first time.
     pub begin_ns: u64,
-    /// How long it took.
+    /// When it ended, the last time.
+    pub end_ns: u64,
+    /// How long it took, all times together.
     pub ns: u64,
+    /// How often.
+    pub count: u64,
     /// What is known of the cause.
     pub cause: String,
 }

@@ -472,6 +472,7 @@ pub(super) fn node(pid: i32, cause: Cause, place: &str, span: Span, evidence: St
         place: place.to_owned(),
         ns: span.ns(),
         begin_ns: span.begin_ns,
+        end_ns: span.end_ns,
         count: 1,
         evidence,
         known_by: match cause {
@@ -530,6 +531,7 @@ pub(super) fn merge(mut nodes: Vec<Node>) -> Vec<Node> {
                 one.known_by = one.known_by.max(node.known_by);
                 one.detail = one.detail.or(node.detail);
                 one.begin_ns = one.begin_ns.min(node.begin_ns);
+                one.end_ns = one.end_ns.max(node.end_ns);
                 one.children.extend(node.children);
             }
             None => merged.push(node),

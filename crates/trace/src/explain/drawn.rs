@@ -37,6 +37,7 @@ fn one(known: &Knowledge, call: &SlowCall) -> render::SlowCall {
         task: call.comm.clone(),
         call: call.call.clone(),
         begin_ns: call.begin_ns,
+        end_ns: call.end_ns,
         wait_ns: call.wait_ns,
         unexplained_ns: call.unexplained_ns,
         sentence: text::sentence(call),
@@ -55,7 +56,9 @@ fn add(known: &Knowledge, node: &Node, depth: usize, links: &mut Vec<SlowLink>) 
         waits_for: node.cause.phrase().to_owned(),
         place: node.place.clone(),
         begin_ns: node.begin_ns,
+        end_ns: node.end_ns,
         ns: node.ns,
+        count: node.count,
         cause: match node.evidence.as_str() {
             "" => node.cause.name().to_owned(),
             evidence => format!("{}: {evidence}", node.cause.name()),

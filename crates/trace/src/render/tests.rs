@@ -63,7 +63,9 @@ fn slow_calls(line: &Timeline, count: usize) -> Vec<SlowCall> {
                 waits_for: format!("the commit of transaction {depth}"),
                 place: "jbd2_log_wait_commit".to_owned(),
                 begin_ns: call.begin_ns + wait_ns / 10 * (10 - part),
+                end_ns: call.begin_ns + wait_ns,
                 ns: wait_ns / 10 * part,
+                count: 1,
                 cause: "it writes 12 blocks & waits for the disk".to_owned(),
             };
             calls.push(SlowCall {
@@ -71,6 +73,7 @@ fn slow_calls(line: &Timeline, count: usize) -> Vec<SlowCall> {
                 task: task.name.to_string(),
                 call: format!("call {}", call.number),
                 begin_ns: call.begin_ns,
+                end_ns: call.begin_ns + wait_ns,
                 wait_ns,
                 unexplained_ns: wait_ns / 10,
                 sentence: format!("<script>alert({pid})</script> waited & waited"),

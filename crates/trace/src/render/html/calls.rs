@@ -53,7 +53,8 @@ fn write_call(
         who: call.task.clone(),
         waits_for: call.call.clone(),
         begin_ns: call.begin_ns,
-        ns: call.wait_ns,
+        end_ns: call.end_ns,
+        ns: length_ns(call),
         ..SlowLink::default()
     };
     bar(call, &whole, "whole", page)?;
@@ -64,9 +65,8 @@ fn write_call(
     if call.unexplained_ns > 0 {
         let open = SlowLink {
             who: "not explained".to_owned(),
-            begin_ns: call
-                .begin_ns
-                .saturating_add(call.wait_ns.saturating_sub(call.unexplained_ns)),
+            begin_ns: call.end_ns.saturating_sub(call.unexplained_ns),
+            end_ns: call.end_ns,
             ns: call.unexplained_ns,
             cause: "no reason was found for this part; where it lies in the call is not known"
                 .to_owned(),
@@ -84,27 +84,36 @@ fn write_call(
 
 fn about(view: &View<'_>, call: &SlowCall) -> String {
     format!(
-        "{} (task {}), {}, {} after the trace began, {} long",
+        "{} (task {}), {}, {} after the trace began, {} long, of which {} waited",
         call.task,
         call.pid,
         call.call,
         duration(call.begin_ns.saturating_sub(view.line.begin_ns)),
+        duration(length_ns(call)),
         duration(call.wait_ns),
     )
 }
 
-/// One row: who waited for what, and a bar as long as its share of the call.
+fn length_ns(call: &SlowCall) -> u64 {
+    call.end_ns.saturating_sub(call.begin_ns)
+}
+
+/// One row: who waited for what, and a bar from its first moment in the call to its last. Of several waits
+/// the bar is pale: they fill a part of it.
 fn bar(call: &SlowCall, link: &SlowLink, class: &str, page: &mut Page<'_>) -> io::Result<()> {
-    let whole_ns = call.wait_ns.max(1) as f64;
+    let whole_ns = length_ns(call).max(1) as f64;
     let part = |ns: u64| (ns as f64 / whole_ns * 100.0).clamp(0.0, 100.0);
     let begins_before = link.begin_ns < call.begin_ns;
-    let end_ns = link.begin_ns.saturating_add(link.ns);
     let left = part(link.begin_ns.saturating_sub(call.begin_ns));
-    let right = part(end_ns.saturating_sub(call.begin_ns)).max(left);
+    let right = part(link.end_ns.saturating_sub(call.begin_ns)).max(left);
     // A hair's breadth stays visible.
     let (left, width) = (left.min(99.6), (right - left).max(0.4));
     let share = link.ns as f64 / whole_ns * 100.0;
     let indent = link.depth.min(INDENT_MAX);
+    let (pale, often) = match link.count {
+        0 | 1 => ("", String::new()),
+        several => (" several", format!("in {} waits, ", count(several))),
+    };
     page.raw(&format!("<div class=\"link\">\n<div class=\"what\" style=\"--depth:{indent}\">"))?;
     page.element("strong", &link.who, NAME_CHARS)?;
     if let Some(pid) = link.pid {
@@ -125,8 +134,8 @@ fn bar(call: &SlowCall, link: &SlowLink, class: &str, page: &mut Page<'_>) -> io
         page.raw("</span>")?;
     }
     page.raw(&format!(
-        "</div>\n<div class=\"time\">{} <span class=\"soft\">{}</span></div>\n\
-         <div class=\"bar\"><i class=\"{class}\" style=\"left:{left:.2}%;width:{width:.2}%\"></i>\
+        "</div>\n<div class=\"time\">{} <span class=\"soft\">{often}{}</span></div>\n\
+         <div class=\"bar\"><i class=\"{class}{pale}\" style=\"left:{left:.2}%;width:{width:.2}%\"></i>\
          </div>\n",
         duration(link.ns),
         match share {
@@ -139,7 +148,7 @@ fn bar(call: &SlowCall, link: &SlowLink, class: &str, page: &mut Page<'_>) -> io
 
 fn list(view: &View<'_>, rest: &[SlowCall], page: &mut Page<'_>) -> io::Result<()> {
     page.raw("<h3>Further calls</h3>\n")?;
-    page.table(&[("", "task"), ("", "call"), ("num", "began"), ("num", "took"), ("", "why")])?;
+    page.table(&[("", "task"), ("", "call"), ("num", "began"), ("num", "waited"), ("", "why")])?;
     for call in rest.iter().take(LISTED_MAX) {
         let began = duration(call.begin_ns.saturating_sub(view.line.begin_ns));
         let task = format!("{} {}", call.task, call.pid);

@@ -41,6 +41,7 @@ fn write_call(
     let mut args = vec![
         ("task", Arg::Text(format!("{} {}", call.task, call.pid))),
         ("why", Arg::from(call.sentence.as_str())),
+        ("wait_ns", Arg::Uint(call.wait_ns)),
         ("unexplained_ns", Arg::Uint(call.unexplained_ns)),
     ];
     if !call.advice.is_empty() {
@@ -49,11 +50,12 @@ fn write_call(
             advice.map(|(command, effect, price)| format!("{command}: {effect} Price: {price}"));
         args.push(("advice", Arg::Text(lines.collect::<Vec<_>>().join("\n"))));
     }
-    let name = format!("{} {}", call.call, duration(call.wait_ns));
+    let length_ns = call.end_ns.saturating_sub(call.begin_ns);
+    let name = format!("{} {}", call.call, duration(length_ns));
     let event =
         Event { name: &name, category: "slow", args: &args, flows: &of_call, ..Event::default() };
     packets.begin(on, call.begin_ns, &event)?;
-    packets.end(on, call.begin_ns.saturating_add(call.wait_ns))?;
+    packets.end(on, call.end_ns.max(call.begin_ns))?;
     for (number, (link, flows)) in call.links.iter().zip(&flows).enumerate() {
         write_link(on, number as u32, link, flows, packets)?;
     }
@@ -78,11 +80,14 @@ fn write_link(
         ("place", Arg::from(link.place.as_str())),
         ("cause", Arg::from(link.cause.as_str())),
         ("depth", Arg::Uint(link.depth as u64)),
+        // The event lasts from the first to the last of several.
+        ("waits", Arg::Uint(link.count)),
+        ("wait_ns", Arg::Uint(link.ns)),
     ];
     let event =
         Event { name: &link.waits_for, category: "reason", args: &args, flows, ..Event::default() };
     packets.begin(on, link.begin_ns, &event)?;
-    packets.end(on, link.begin_ns.saturating_add(link.ns))
+    packets.end(on, link.end_ns.max(link.begin_ns))
 }
 
 /// Of each link, the one that it is a reason for: the last before it that is less deep; None: the call.

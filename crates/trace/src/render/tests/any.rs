@@ -208,8 +208,8 @@ fn timeline() -> impl Strategy<Value = Timeline> {
 }
 
 fn slow_call() -> impl Strategy<Value = SlowCall> {
-    let link =
-        (0_usize..4, time(), time(), option::of(pid())).prop_map(|(depth, begin_ns, ns, pid)| {
+    let link = (0_usize..4, time(), time(), time(), option::of(pid())).prop_map(
+        |(depth, begin_ns, end_ns, ns, pid)| {
             let words = || "</div>".to_owned();
             SlowLink {
                 depth: if depth == 3 { usize::MAX } else { depth },
@@ -218,14 +218,18 @@ fn slow_call() -> impl Strategy<Value = SlowCall> {
                 waits_for: words(),
                 place: words(),
                 begin_ns,
+                end_ns,
                 ns,
+                count: ns % 3,
                 cause: words(),
             }
-        });
-    let parts = (pid(), time(), time(), time(), vec(link, 0..6));
-    parts.prop_map(|(pid, begin_ns, wait_ns, unexplained_ns, links)| SlowCall {
+        },
+    );
+    let parts = (pid(), (time(), time()), time(), time(), vec(link, 0..6));
+    parts.prop_map(|(pid, (begin_ns, end_ns), wait_ns, unexplained_ns, links)| SlowCall {
         pid,
         begin_ns,
+        end_ns,
         wait_ns,
         unexplained_ns,
         links,

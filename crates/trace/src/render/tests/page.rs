@@ -262,6 +262,7 @@ fn huge() -> (Timeline, Vec<SlowCall>) {
         task: bad.clone(),
         call: bad.clone(),
         begin_ns: index * 1_000_000_000,
+        end_ns: index * 1_000_000_000 + 2_500_000_000,
         wait_ns: 2_500_000_000,
         unexplained_ns: 7,
         sentence: bad.clone(),
@@ -273,7 +274,9 @@ fn huge() -> (Timeline, Vec<SlowCall>) {
                 waits_for: bad.clone(),
                 place: bad.clone(),
                 begin_ns: 3,
+                end_ns: u64::MAX,
                 ns: u64::MAX,
+                count: u64::MAX,
                 cause: bad.clone(),
             };
             40
