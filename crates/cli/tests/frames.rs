@@ -50,6 +50,21 @@ fn frames_of_a_camera_need_no_options() {
     assert!(said.contains("found 300000; passed over"), "{said}");
 }
 
+/// A log that grows while it is recorded into is smaller than what was asked for: nothing that fits into
+/// that may be given up meanwhile by a source that waits.
+#[test]
+fn nothing_is_reused_before_the_log_has_its_size() {
+    let folder = Folder::new("frames-grow");
+    let store = folder.path("s");
+    let input = vec![5; 20_000_000];
+    let record = ["record", &store, "--init", "48M", "--recycle", "--stdin", "raw"];
+    let arguments = [&record[..], &["--frame-bytes", "10000", "--format", "json"]].concat();
+    let found = json(&feed(&arguments, &input), 0);
+    assert_eq!((&found["lost"], &found["records"]), (&0.into(), &2_000.into()), "{found}");
+    let back = run(&["cat", &store, "frames", "--format", "raw"]).stdout;
+    assert!(back == input, "{} bytes of {}", back.len(), input.len());
+}
+
 #[test]
 fn many_new_names_are_declared_by_few_syncs() {
     let folder = Folder::new("names");

@@ -180,7 +180,7 @@ fn a_copy_is_told_whose_the_ring_is_and_what_to_do() {
     // Not by way of the copy either.
     assert_eq!(scene.one(&[&copy, "--clear", "--with-records"])["cleared"], false);
     let said = scene.record(&store);
-    assert!(said.contains("took over 1 rings of an earlier recorder, 2 records"), "{said}");
+    assert!(said.contains("took over 1 ring of an earlier recorder, 2 records"), "{said}");
     let info: Value = serde_json::from_str(&baro(&["info", &store, "--format", "json"])).unwrap();
     assert_eq!(info["records"], 2);
 }
@@ -195,7 +195,7 @@ fn a_restored_store_is_given_its_rings() {
     let ring = scene.one(&[]);
     assert_eq!((&ring["state"], &ring["store_path"]), (&"waits".into(), &copy.as_str().into()));
     let said = scene.record(&copy);
-    assert!(said.contains("took over 1 rings of an earlier recorder, 2 records"), "{said}");
+    assert!(said.contains("took over 1 ring of an earlier recorder, 2 records"), "{said}");
     // Its folder has gone with it.
     assert_eq!(fs::read_dir(&scene.rings).unwrap().count(), 0);
 }

@@ -184,6 +184,11 @@ impl Choice {
                 at.map(|at| self.untouched.swap_remove(at));
                 Next { index, untouched: at.is_some(), end: None }
             }
+            // What is there is not given up as long as the log has not its size, unless new records cannot
+            // wait for that. Who waits anyway waits for this too.
+            None if recycles && room && self.grows_first() && (!urgent || self.all_wait()) => {
+                return Err(NoNext::Growing);
+            }
             None if recycles => {
                 let yields = urgent && self.retention.unsettled_yield && self.to_come == 0;
                 let found = self.reusable(busy, running_ns, false).or_else(|| {
@@ -249,6 +254,17 @@ impl Choice {
     /// Segments recycled although their samples were in no run.
     pub(crate) fn lost_unsettled(&self) -> u32 {
         self.lost_unsettled
+    }
+
+    /// Whether the log is to have its size before anything is reused. With an age that is kept, what is
+    /// older is reused first.
+    fn grows_first(&self) -> bool {
+        self.to_come > 0 && self.retention.keep_ns.is_none()
+    }
+
+    /// Whether all sources wait for room: nothing of theirs is lost meanwhile.
+    fn all_wait(&self) -> bool {
+        self.retention.keep_unsettled && !self.retention.unsettled_yield
     }
 
     /// From now on unsettled segments yield, or do not.
