@@ -58,11 +58,13 @@ fn found<S: Storage>(
         let size = storage.open(&kept_name(epoch), Access::Read).and_then(|file| file.size_bytes());
         found.with(epoch, size.unwrap_or(0))
     });
-    if found.count >= pin.copies.count {
-        return (found.bytes < pin.copies.bytes).then_some(found);
-    }
     // Where a segment was never recycled, as in a backup, it may be in the log alone.
-    found.count += log.range(held).filter(|epoch| !kept.contains(epoch)).count() as u64;
+    let alone = log.range(held).filter(|epoch| !kept.contains(epoch)).count() as u64;
+    if found.count >= pin.copies.count {
+        // There may be more than the pin counts, and the bytes that are missed are then those in the log.
+        return (alone == 0 && found.bytes < pin.copies.bytes).then_some(found);
+    }
+    found.count += alone;
     (found.count < pin.copies.count).then_some(found)
 }
 
@@ -71,4 +73,28 @@ fn in_runs(pin: &Pin, manifest: &Manifest) -> bool {
     let oldest_ns = manifest.runs.iter().map(|run| run.time_min_ns).min();
     pin.copies.last_epoch < manifest.settled.epoch
         && oldest_ns.is_some_and(|oldest_ns| oldest_ns <= pin.window_ns().0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baro_sys::sim::SimDisk;
+
+    /// A backup has a pinned segment in the log alone where the store has a copy of it too.
+    #[test]
+    fn what_is_in_the_log_alone_is_not_missed() {
+        let disk = SimDisk::new(7);
+        disk.create_folder(crate::names::KEPT).unwrap();
+        for (epoch, bytes) in [(1, 4_096), (2, 8_192)] {
+            let file = disk.create(&kept_name(epoch)).unwrap();
+            file.write_at(0, &vec![0; bytes]).unwrap();
+        }
+        let kept = BTreeSet::from([1, 2]);
+        // It counts the copies of 2 and 3; that of 1 was made for another pin.
+        let copies = Copies::default().with(2, 8_192).with(3, 16_384);
+        let pin = Pin { first_epoch: 1, last_epoch: 3, copies, ..Pin::default() };
+        assert_eq!(found(&disk, &pin, &kept, &BTreeSet::from([3, 4])), None);
+        let less = Copies::default().with(1, 4_096).with(2, 8_192);
+        assert_eq!(found(&disk, &pin, &kept, &BTreeSet::from([4])), Some(less));
+    }
 }
