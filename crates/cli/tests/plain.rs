@@ -3,11 +3,11 @@
 
 mod calls;
 
-use calls::{feed, json, stderr};
+use calls::{baro, feed, json, stderr};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Below the checkout: where nothing can be reserved, as on a tmpfs of old, there is no point.
 struct Folder(PathBuf);
@@ -105,8 +105,7 @@ fn a_name_that_somebody_takes_meanwhile_costs_no_byte() {
     let folder = Folder::new("plain-meanwhile");
     let file = folder.path("run.bin");
     let sizes = ["--plain-size", "16384", "--frame-bytes", "16384", "--format", "json"];
-    let mut child = Command::new(env!("CARGO_BIN_EXE_baro"))
-        .args([&["record", &file, "--plain", "--stdin", "raw"], &sizes[..]].concat())
+    let mut child = baro(&[&["record", &file, "--plain", "--stdin", "raw"], &sizes[..]].concat())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -29,9 +29,8 @@ impl Losing {
     pub(super) fn look(&mut self, recorder: &Recorder, store: &Path) {
         let now_ns = clock::monotonic_ns();
         let Status { rings, trouble, .. } = recorder.status();
-        let full: u64 = rings.iter().map(|ring| ring.refused_full).sum();
         let large: u64 = rings.iter().map(|ring| ring.refused_large).sum();
-        let refused = full + large;
+        let refused = large + rings.iter().map(|ring| ring.refused_full).sum::<u64>();
         if !std::mem::replace(&mut self.begun, true) {
             // What earlier recorders lost was told by them.
             (self.refused, self.large) = (refused, large);

@@ -280,11 +280,8 @@ fn print_fed(fed: &Fed, kept: u64) {
     out!(
         "{}: {}, {}, {}, {}{}{}",
         fed.name,
-        // These two record frames of one channel.
-        plural(
-            fed.series as u64,
-            if matches!(fed.name.as_str(), "generate" | "raw") { "channel" } else { "series" }
-        ),
+        // What is generated are frames of a channel.
+        plural(fed.series as u64, if fed.name == "generate" { "channel" } else { "series" }),
         plural(fed.records, "record"),
         plural(kept, "sample"),
         show_bytes(fed.bytes),
