@@ -39,7 +39,8 @@ impl Settles {
 
     fn run(recorder: Arc<baro_recorder::Recorder>, path: &Path) -> Result<Self> {
         let options = SettleOptions::default();
-        let settling = Settling::start(path, options, SettlingOptions::default())?;
+        let settling =
+            Settling::beside(path, options, SettlingOptions::default(), recorder.taken())?;
         let (end, ended) = channel();
         let thread = std::thread::Builder::new()
             .name("baro-tell".to_owned())

@@ -36,12 +36,13 @@ impl Held {
     }
 }
 
-/// What the blocks of the segment in `file` hold, whose header and its CRC have been read. Of a
-/// block whose samples cannot be counted the records count. Blocks for the device.
+/// What the blocks below sequence `end` of the segment in `file` hold, whose header and its CRC have been
+/// read. Of a block whose samples cannot be counted the records count. Blocks for the device.
 pub fn held_in<F: StorageFile>(
     file: &F,
     header: SegmentHeader,
     crc: u32,
+    end: u64,
     blocks: &mut Blocks,
 ) -> Held {
     let mut walk = blocks.walk(file, header, crc);
@@ -49,6 +50,9 @@ pub fn held_in<F: StorageFile>(
     loop {
         let offset = walk.scan().offset();
         let Ok(FoundHeader::Block(block)) = walk.next_header() else { return held };
+        if block.sequence >= end {
+            return held;
+        }
         held.records += u64::from(block.records);
         held.samples += samples_at(file, offset, &block, &mut buffer).unwrap_or(0);
     }

@@ -39,6 +39,7 @@ mod series;
 mod session;
 mod settled;
 mod switch;
+mod taken;
 mod walk;
 
 pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
@@ -65,4 +66,5 @@ pub use series::{Inserted, SeriesTable};
 pub use session::{Extent, Hole, Proof, Verdict, dead_from, judge, known_end};
 pub use settled::{mend_settled, read_progress, write_manifest};
 pub use switch::set_when_full;
+pub use taken::{LostUnsettled, Taken};
 pub use walk::{Blocks, Found, FoundHeader, Walk};

@@ -100,7 +100,7 @@ pub struct Gap {
     pub ring_full: u64,
     /// Refused because they were larger than the ring takes.
     pub too_large: u64,
-    /// Discarded by the writer because the ring's contents were not valid.
+    /// Discarded by the writer: the ring's contents were not valid, or of another type than their series.
     pub damaged: u64,
     /// Missing without a cause that was counted.
     pub unknown: u64,
@@ -113,7 +113,7 @@ impl fmt::Display for Gap {
         for (count, cause) in [
             (self.ring_full, "while the ring was full"),
             (self.too_large, "too large"),
-            (self.damaged, "damaged in the ring"),
+            (self.damaged, "damaged in the ring or of another type than their series"),
             (self.unknown, "for a reason that was not counted"),
         ] {
             if count > 0 {

@@ -87,6 +87,8 @@ pub enum Tell {
         index: u32,
         /// What its blocks hold.
         held: Held,
+        /// Of that, what was in runs when the session began, if the log was settled up to the middle of it.
+        in_runs: Held,
     },
     /// Somebody has taken this segment away, cut it or written over it.
     Lost {
@@ -182,6 +184,8 @@ pub struct Keeper<S: Storage> {
     stuck: BTreeSet<String>,
     /// How far the log is settled, as far as the engine knows.
     settled: Settled,
+    /// The same as this session found it.
+    settled_before: Settled,
     settled_at_ns: u64,
     failures: u64,
     /// Segments of earlier sessions whose records are not counted yet.
@@ -235,6 +239,7 @@ impl<S: Storage> Keeper<S> {
             asks_at_ns: 0,
             stuck: BTreeSet::new(),
             settled: Settled::default(),
+            settled_before: Settled::default(),
             settled_at_ns: 0,
             failures: 0,
             uncounted: Self::to_count(recovery, retention.keep_unsettled),
@@ -243,6 +248,7 @@ impl<S: Storage> Keeper<S> {
         };
         keeper.resume(recovery.last_epoch, log);
         keeper.look_for_settled(0, log);
+        keeper.settled_before = keeper.settled;
         Ok(keeper)
     }
 

@@ -18,7 +18,7 @@ use crate::writer::{
 };
 use crate::{Error, Opening, Options, Result};
 use baro_log::{
-    Catalog, Declared, Held, Recovery, Role, StoreLock, mend_settled, open_folder, recover,
+    Catalog, Declared, Held, Recovery, Role, StoreLock, Taken, mend_settled, open_folder, recover,
 };
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, Layout, Pin, StoreId, Type, WhenFull};
@@ -51,6 +51,7 @@ pub struct Recorder {
     keeper: KeeperThread,
     opening: Opening,
     before: Vec<Before>,
+    taken: Arc<Taken>,
     _lock: StoreLock,
 }
 
@@ -95,6 +96,17 @@ pub struct Closed {
     pub lost_durable_samples: u64,
     /// What was found wrong with the store while recording, in sentences; empty if nothing was.
     pub damage: Vec<String>,
+}
+
+impl Closed {
+    /// Counts also what settling beside the recorder had read, in segments that were reused, and has put into
+    /// no run: known when it has ended, after the recorder. `taken` is that recorder's.
+    pub fn settling_ended(&mut self, taken: &Taken) {
+        let (before, lost) = (&self.status, taken.lost());
+        self.lost_durable += lost.held.records - before.records_lost_unsettled;
+        self.lost_durable_samples += lost.held.samples - before.samples_lost_unsettled;
+        self.status = std::mem::take(&mut self.status).with_lost(lost);
+    }
 }
 
 impl Recorder {
@@ -158,6 +170,8 @@ impl Recorder {
         let declarations = Arc::new(declarations);
         let mut engine = Engine::new(start, &recovery)?;
         engine.know(KnownTypes::of(declarations.types()));
+        let taken = Arc::new(Taken::default());
+        engine.share(Arc::clone(&taken));
         left.into_iter().for_each(|ring| engine.add_leftover(ring));
         opening.fifo = options.probe_fifo();
         opening.cpu = options.probe_cpu();
@@ -204,6 +218,7 @@ impl Recorder {
             keeper,
             opening,
             before,
+            taken,
             _lock: lock,
         })
     }
@@ -331,7 +346,7 @@ impl Recorder {
     pub fn status(&self) -> Status {
         let Published { status, rings, .. } = self.writer.published();
         let (memory_bytes, growth) = (self.memory_bytes(), self.keeper.growth());
-        Status { memory_bytes, growth, rings, ..status }
+        Status { memory_bytes, growth, rings, ..status }.with_lost(self.taken.lost())
     }
 
     /// Keeps a window of what was and will be recorded from being recycled. Blocks until the pin is
@@ -440,8 +455,7 @@ impl Recorder {
             };
             sum(&mut stored.filter_map(lost))
         };
-        let Status { records_lost_unsettled, samples_lost_unsettled, .. } = published.status;
-        taken.plus(Held { records: records_lost_unsettled, samples: samples_lost_unsettled })
+        taken.plus(self.taken.lost().held)
     }
 
     /// Records of this recorder that are lost so far: refused or given up, or durable and not there any
@@ -481,6 +495,13 @@ impl Recorder {
         buffer_bytes(block) + ring
     }
 
+    /// For settling in this process: it tells there what it has read. What is read then does not count as
+    /// lost when its segment is reused, as long as settling may still put it into a run.
+    #[must_use]
+    pub fn taken(&self) -> Arc<Taken> {
+        Arc::clone(&self.taken)
+    }
+
     /// Makes what the rings hold durable and ends. Pushes are refused from now on.
     #[must_use]
     pub fn close(mut self) -> Closed {
@@ -507,7 +528,8 @@ impl Recorder {
             left_before,
             refused_before: unlogged,
             refused,
-            status: Status { growth: self.keeper.growth(), rings, ..status },
+            status: Status { growth: self.keeper.growth(), rings, ..status }
+                .with_lost(self.taken.lost()),
             lost_durable: gone.records,
             lost_durable_samples: gone.samples,
             damage,

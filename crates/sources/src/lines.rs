@@ -30,6 +30,10 @@ pub(crate) enum Unreadable {
 pub(crate) const UTF16: &str = "expected UTF-8, found UTF-16 (save it as UTF-8, or convert it with: \
                                 iconv -f UTF-16 -t UTF-8); nothing of it is read";
 
+/// What the parsers say of what is no text.
+pub(crate) const NOT_UTF8: &str = "expected UTF-8, found bytes that are not (compressed? a file is unpacked \
+                                   if it is imported by its name; or unpack it first: gunzip, zstd -d)";
+
 /// What the parsers say of the lines of a text that is too long or cut off.
 pub(crate) struct Unread {
     /// The first of them; the error has the last.

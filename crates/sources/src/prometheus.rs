@@ -15,7 +15,7 @@
 //! [`LINE_BYTES_MAX`]. Held by `tests::any_cutting_gives_the_same_items` and the fuzz target
 //! `prometheus`.
 
-use crate::lines::{self, LineCutter, UTF16, Unreadable, quote};
+use crate::lines::{self, LineCutter, NOT_UTF8, UTF16, Unreadable, quote};
 use crate::milliseconds::InMilliseconds;
 use crate::number::{self, NumberFault};
 use crate::sample::{Mark, Refused, Sample, Scalar};
@@ -116,7 +116,7 @@ impl fmt::Display for PrometheusProblem {
                 write!(f, "the line is longer than {limit_bytes} bytes and was skipped")
             }
             Self::Utf16 => f.write_str(UTF16),
-            Self::NotUtf8 => f.write_str("expected UTF-8, found bytes that are not"),
+            Self::NotUtf8 => f.write_str(NOT_UTF8),
             Self::Series { found } => write!(
                 f,
                 "expected the name of a series, as in up{{job=\"a\"}} or {{\"my metric\",job=\"a\"}}, \

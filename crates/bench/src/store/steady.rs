@@ -136,7 +136,7 @@ pub fn run(dir: &Path, spec: &SteadySpec, stop: &AtomicBool) -> Result<SteadyRep
         rest: 3,
         ..SettleOptions::default()
     };
-    let settling = Settling::start(&path, settle, SettlingOptions::default());
+    let settling = Settling::beside(&path, settle, SettlingOptions::default(), recorder.taken());
     let settling = settling.map_err(BenchError::Store)?;
     walk.start_ns = clock::realtime_ns();
     walk.step_ns = tick_ns as i64;

@@ -284,7 +284,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         || feeds.iter().any(|feed| !feed.can_wait());
     options.retention = arguments.keeping.retention(yields);
     let recorder = Recorder::open(&arguments.store, options)?;
-    let mut settles = Settles::start(&arguments.store, arguments.keeping.run_retention())?;
+    let mut settles =
+        Settles::start(&arguments.store, arguments.keeping.run_retention(), &recorder)?;
+    let taken = recorder.taken();
     let mut watching = arguments.keeping.watch()?;
     watching.look(&recorder);
     if arguments.format == Format::Text {
@@ -302,7 +304,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let opening = recorder.opening().clone();
     let memory_bytes = recorder.status().memory_bytes;
     let (mut complaints, mut losing) = (Vec::new(), Losing::default());
-    let recording = record_with(
+    let mut recording = record_with(
         recorder,
         feeds,
         attached,
@@ -335,6 +337,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     watching.end();
     let complaint = settles.complaint();
     let settled = settles.end();
+    recording.closed.settling_ended(&taken);
     let settled = report::Settled { status: settled, complaint };
     let settling_damaged = settled.damage().any(Damage::is_loss);
     report::print(

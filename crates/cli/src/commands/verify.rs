@@ -101,7 +101,7 @@ pub(crate) fn verify_and_print(store: &Store, access: Access, pace: ReadPace) ->
         out!("times {} to {}", time::show(from_ns), time::show(to_ns));
     }
     out!(
-        "lost, as recorded: {} ring full, {} too large, {} damaged in the ring, {} unknown",
+        "lost, as recorded: {} ring full, {} too large, {} damaged in the ring or of another type than their series, {} unknown",
         report.lost.ring_full,
         report.lost.too_large,
         report.lost.damaged,

@@ -24,18 +24,24 @@ impl<S: Storage> Keeper<S> {
         let (header, crc) = self.uncounted.remove(0);
         if header.epoch >= self.settled.epoch {
             let (epoch, index) = (header.epoch, header.index);
-            let held = held_by(&self.storage, header, crc);
-            log.tell(Tell::Holds { epoch, index, held });
+            let held = held_by(&self.storage, header, crc, u64::MAX);
+            // As it was at open: what is settled since has told the engine itself.
+            let begin = self.settled_before;
+            let in_runs = match begin.epoch == epoch && begin.end > 0 {
+                true => held_by(&self.storage, header, crc, begin.end),
+                false => Held::default(),
+            };
+            log.tell(Tell::Holds { epoch, index, held, in_runs });
         }
         true
     }
 }
 
-/// What the blocks of a segment hold.
-fn held_by<S: Storage>(storage: &S, header: SegmentHeader, crc: u32) -> Held {
+/// What the blocks of a segment hold whose sequence is below `end`.
+fn held_by<S: Storage>(storage: &S, header: SegmentHeader, crc: u32, end: u64) -> Held {
     let file = storage.open(&segment_name(header.index), Access::ReadDirect);
     match (file, Blocks::new()) {
-        (Ok(file), Ok(mut blocks)) => held_in(&file, header, crc, &mut blocks),
+        (Ok(file), Ok(mut blocks)) => held_in(&file, header, crc, end, &mut blocks),
         _ => Held::default(),
     }
 }

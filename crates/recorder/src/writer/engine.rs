@@ -27,7 +27,7 @@ use super::status::{Status, Trouble};
 use super::watch::Watch;
 use crate::ring::RingReader;
 use crate::types::KnownTypes;
-use baro_log::Recovery;
+use baro_log::{Recovery, Taken};
 use baro_ondisk::limits::{CHUNKS_MAX, UNIT_BYTES};
 use baro_ondisk::{
     Beside, BlockBuilder, DeadTail, SampleStage, SegmentHeader, StoreId, Summary, Wear,
@@ -35,6 +35,7 @@ use baro_ondisk::{
 use baro_sys::memory::AlignedBuffer;
 use pins::OpenPin;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// The clocks at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -165,6 +166,8 @@ pub struct Engine {
     stored: Vec<Stored>,
     /// Of segments with records of producers that wait: how far each ring is in them.
     reached: HashMap<u32, Vec<u64>>,
+    /// What settling has read of the log.
+    taken: Arc<Taken>,
     /// Why nothing is written any more.
     stopped: Option<String>,
     own_sequence: u64,
@@ -248,6 +251,7 @@ impl Engine {
             durable_crc: 0,
             stored: Vec::with_capacity(recovery.identity.segments as usize),
             reached: HashMap::new(),
+            taken: Arc::default(),
             stopped: None,
             own_sequence: 0,
             own_durable: (0, 0),

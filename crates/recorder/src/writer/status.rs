@@ -3,7 +3,7 @@
 
 use crate::keeper::Growth;
 use crate::ring::RingReport;
-use baro_log::Logged;
+use baro_log::{Logged, LostUnsettled};
 use std::fmt;
 
 /// Why the writer cannot make progress.
@@ -107,9 +107,10 @@ pub struct Status {
     /// Of lower epochs no samples are missing in the runs, and they are durable; 0 unless
     /// [`Retention::keep_unsettled`](crate::Retention::keep_unsettled).
     pub unsettled_from_epoch: u64,
-    /// Segments recycled although their samples were in no run.
+    /// Segments recycled of which not all is in runs, nor has been read for one that is being written.
     pub segments_lost_unsettled: u32,
-    /// Records in them, as far as that is known.
+    /// Records in them that are in no run, as far as that is known. What another process settles counts
+    /// as in none until it has settled the segment whole.
     pub records_lost_unsettled: u64,
     /// Samples in them, of this session.
     pub samples_lost_unsettled: u64,
@@ -126,6 +127,19 @@ pub struct Status {
     pub growth: Growth,
     /// Why there is no progress.
     pub trouble: Trouble,
+}
+
+impl Status {
+    /// With what is lost by now: what settling had read may turn out to be after the writer has looked.
+    pub(crate) fn with_lost(self, lost: LostUnsettled) -> Status {
+        let LostUnsettled { segments, held } = lost;
+        Status {
+            segments_lost_unsettled: segments,
+            records_lost_unsettled: held.records,
+            samples_lost_unsettled: held.samples,
+            ..self
+        }
+    }
 }
 
 impl From<&Status> for Logged {

@@ -7,7 +7,7 @@
 //! Invariant: an error quotes little of the input, so that a hostile line does not fill the log.
 //! Held by `super::tests::errors_quote_little`.
 
-use crate::lines::{UTF16, Unread};
+use crate::lines::{NOT_UTF8, UTF16, Unread};
 use crate::sample::Refused;
 use crate::time::TimeFault;
 use std::fmt;
@@ -199,6 +199,13 @@ fn other_result(formatter: &mut fmt::Formatter<'_>, first: &str, found: &str) ->
     )
 }
 
+/// Whether it reads like a number whose decimals are behind a comma.
+fn is_decimal_comma(found: &str) -> bool {
+    let number = found.strip_prefix(['-', '+']).unwrap_or(found);
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    number.split_once(',').is_some_and(|(before, behind)| digits(before) && digits(behind))
+}
+
 impl fmt::Display for CsvProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -207,7 +214,7 @@ impl fmt::Display for CsvProblem {
             }
             Self::Unread { from } => write!(formatter, "{}", Unread { from: *from }),
             Self::Utf16 => formatter.write_str(UTF16),
-            Self::NotUtf8 => write!(formatter, "expected UTF-8, found bytes that are not"),
+            Self::NotUtf8 => formatter.write_str(NOT_UTF8),
             Self::QuoteOpen => write!(
                 formatter,
                 "expected a closing quote in the same line, or within the same record if the text \
@@ -221,10 +228,14 @@ impl fmt::Display for CsvProblem {
             Self::FieldMissing { field } => {
                 write!(formatter, "expected a comma and the {field}, found the end of the line")
             }
+            Self::FieldExtra { found } if found.is_empty() => formatter.write_str(
+                "expected the end of the line after time,series,value, found a comma and nothing behind it",
+            ),
             Self::FieldExtra { found } => write!(
                 formatter,
                 "expected the end of the line after time,series,value, found {found:?}; a series \
-                 name with a comma needs quotes around it"
+                 name with a comma needs quotes around it; numbers as 21,5 need ; between columns and \
+                 --decimal-comma"
             ),
             Self::Time { found, fault } => {
                 write!(formatter, "expected {fault}, found {found:?}")
@@ -270,6 +281,11 @@ impl fmt::Display for CsvProblem {
             Self::Nameless { found } => write!(
                 formatter,
                 "expected nothing in a column without a name, found {found:?} (give it a name)"
+            ),
+            Self::Cell { column, found } if is_decimal_comma(found) => write!(
+                formatter,
+                "column {column:?}: expected a number, true or false, or text in quotes, found {found:?} \
+                 (--decimal-comma takes 21,5 as a number)"
             ),
             Self::Cell { column, found } => write!(
                 formatter,

@@ -3,7 +3,7 @@
 //!
 //! Invariant: an error quotes little of the input. Held by `super::tests::errors_quote_little`.
 
-use crate::lines::{UTF16, Unread};
+use crate::lines::{NOT_UTF8, UTF16, Unread};
 use crate::sample::Refused;
 use crate::time::TimeFault;
 use std::fmt;
@@ -95,7 +95,7 @@ impl fmt::Display for InfluxProblem {
             InfluxProblem::Unread { from } => write!(f, "{}", Unread { from: *from }),
             InfluxProblem::Utf16 => f.write_str(UTF16),
             InfluxProblem::Time { found, fault } => write!(f, "expected {fault}, found {found}"),
-            InfluxProblem::NotUtf8 => f.write_str("expected UTF-8, found bytes that are not"),
+            InfluxProblem::NotUtf8 => f.write_str(NOT_UTF8),
             InfluxProblem::Expected { what, found } if found.is_empty() => {
                 write!(f, "expected {what}, found the end of the line")
             }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: an error quotes little of the input. Held by `super::tests::errors_quote_little`.
 
-use crate::lines::UTF16;
+use crate::lines::{NOT_UTF8, UTF16};
 use crate::milliseconds::InMilliseconds;
 use crate::sample::Refused;
 use crate::time::TimeFault;
@@ -166,7 +166,7 @@ impl fmt::Display for JsonProblem {
                 write!(formatter, "the line is longer than {limit_bytes} bytes and was skipped")
             }
             Self::Utf16 => formatter.write_str(UTF16),
-            Self::NotUtf8 => write!(formatter, "expected UTF-8, found bytes that are not"),
+            Self::NotUtf8 => formatter.write_str(NOT_UTF8),
             Self::Syntax { column, reason } => {
                 write!(formatter, "column {column}: expected one JSON object, found {reason}")
             }

@@ -7,6 +7,7 @@ use crate::read::Notes;
 use crate::segments::SegmentRef;
 use crate::unsettled::{LogPart, TextSample, samples_of, texts_of};
 use crate::{Result, Store};
+use baro_log::Held;
 use baro_ondisk::Settled;
 use baro_sys::clock;
 use baro_sys::storage::Storage;
@@ -41,6 +42,7 @@ pub(super) fn take<S: Storage>(
     pace: &Pace,
     recording: bool,
 ) -> Result<Batch> {
+    pace.taken().begin(store.settled());
     // The newest session may still supersede what it cannot prove durable.
     let segments = &store.recent()?.segments;
     let mut batch = Batch { settled: store.settled(), ..Batch::default() };
@@ -101,6 +103,8 @@ pub(super) fn take<S: Storage>(
             if read >= PIECE_BYTES {
                 (since_ns, read) = (pace.rest(since_ns)?, 0);
             }
+            let held = (u64::from(live.block.header.records), live.block.samples().unwrap_or(0));
+            pace.taken().read(header.epoch, Held { records: held.0, samples: held.1 });
             if let Some(part) = samples_of(live, notes) {
                 batch.bytes += part.bytes() as u64;
                 batch.parts.push(part);

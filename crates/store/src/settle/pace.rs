@@ -3,7 +3,9 @@
 //! end the work at the next piece: then everything is as before it began.
 
 use crate::{Error, Result};
+use baro_log::Taken;
 use baro_sys::clock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Longest rest after a piece.
@@ -16,11 +18,22 @@ const SLICE_NS: u64 = 20_000_000;
 pub(super) struct Pace {
     rest: AtomicU32,
     ended: AtomicBool,
+    taken: Arc<Taken>,
 }
 
 impl Pace {
     pub(super) fn new(rest: u32) -> Self {
-        Pace { rest: AtomicU32::new(rest), ended: AtomicBool::new(false) }
+        Pace::beside(rest, Arc::default())
+    }
+
+    /// The same where a recorder is told what is read.
+    pub(super) fn beside(rest: u32, taken: Arc<Taken>) -> Self {
+        Pace { rest: AtomicU32::new(rest), ended: AtomicBool::new(false), taken }
+    }
+
+    /// What is read of the log.
+    pub(super) fn taken(&self) -> &Taken {
+        &self.taken
     }
 
     /// From now on it rests so many times as long as a piece took.
@@ -28,7 +41,8 @@ impl Pace {
         self.rest.store(rest, Ordering::Relaxed);
     }
 
-    /// The work ends with [`Error::Ended`] at its next piece.
+    /// The work ends with [`Error::Ended`] at its next piece, unless the log has not any more what it has
+    /// read: then it ends with the run that holds it.
     pub(super) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
@@ -45,7 +59,11 @@ impl Pace {
         let begun_ns = clock::monotonic_ns();
         let took_ns = begun_ns.saturating_sub(since_ns);
         loop {
-            if self.ended() {
+            let ended = self.ended();
+            if ended && self.taken.holds_the_only_copy() {
+                return Ok(clock::monotonic_ns());
+            }
+            if ended {
                 return Err(Error::Ended);
             }
             let rest = u64::from(self.rest.load(Ordering::Relaxed));

@@ -13,7 +13,7 @@ use super::pace::Pace;
 use super::turns::Turns;
 use super::{Dropped, Extent, SettleOptions, Settled, Settler};
 use crate::{Damage, Error, Result, handover};
-use baro_log::{Holding, Logged};
+use baro_log::{Holding, Logged, Taken};
 use baro_sys::{clock, schedule};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -142,6 +142,7 @@ pub struct Settling {
     end: Option<Sender<()>>,
     pace: Arc<Pace>,
     shared: Arc<Shared>,
+    taken: Arc<Taken>,
 }
 
 impl Settling {
@@ -151,7 +152,22 @@ impl Settling {
     /// # Errors
     /// The operating system starts no thread. What else is wrong is in the status.
     pub fn start(path: &Path, options: SettleOptions, settling: SettlingOptions) -> Result<Self> {
-        let (shared, pace) = (Arc::new(Shared::default()), Arc::new(Pace::new(options.rest)));
+        Settling::beside(path, options, settling, Arc::default())
+    }
+
+    /// The same beside a recorder of this process, whose `taken` is told what is read: so the recorder
+    /// counts none of that as lost when it reuses a segment.
+    ///
+    /// # Errors
+    /// As [`Settling::start`].
+    pub fn beside(
+        path: &Path,
+        options: SettleOptions,
+        settling: SettlingOptions,
+        taken: Arc<Taken>,
+    ) -> Result<Self> {
+        let pace = Arc::new(Pace::beside(options.rest, Arc::clone(&taken)));
+        let shared = Arc::new(Shared::default());
         shared.update(|status| status.damage.extend(handover::damage_at(path)));
         let (end, ended) = channel();
         let mut work = Work {
@@ -171,7 +187,7 @@ impl Settling {
             .name("baro-settle".to_owned())
             .spawn(move || work.run(&ended))
             .map_err(|e| baro_sys::Error::new("start thread", "", e))?;
-        Ok(Settling { thread: Some(thread), end: Some(end), pace, shared })
+        Ok(Settling { thread: Some(thread), end: Some(end), pace, shared, taken })
     }
 
     /// Tells the thread how far the log is; costs nothing. Without it the thread looks for itself.
@@ -189,8 +205,8 @@ impl Settling {
         self.shared.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends the thread; what it was at is given up and begun anew by the next one. Waits for one
-    /// piece of work.
+    /// Ends the thread; what it was at is given up and begun anew by the next one, unless the recorder
+    /// has reused what was read for it. Waits for one piece of work, or for that run.
     #[must_use]
     pub fn end(mut self) -> SettlingStatus {
         self.stop();
@@ -202,6 +218,8 @@ impl Settling {
         self.end = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
+            // What was read for a run that did not come.
+            self.taken.begin(baro_ondisk::Settled::default());
         }
     }
 }

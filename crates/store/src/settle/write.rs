@@ -39,6 +39,7 @@ impl<S: Storage> Settler<S> {
             report.more |= batch.again;
             let empty = batch.parts.is_empty() && batch.texts.is_empty();
             if !batch.enough(extent, &self.options) && !empty {
+                self.pace.taken().begin(self.store.settled());
                 return Ok(false);
             }
             batch
@@ -56,6 +57,7 @@ impl<S: Storage> Settler<S> {
                 manifest.settled = settled;
                 manifest.lost_blocks = manifest.lost_blocks.saturating_add(lost_blocks);
                 self.commit(manifest, &Changes::Nothing)?;
+                self.pace.taken().committed(settled);
             }
             return Ok(false);
         }
@@ -79,6 +81,7 @@ impl<S: Storage> Settler<S> {
         }
         bring_back(&mut manifest.deletions, &back);
         self.commit(manifest, &Changes::Nothing)?;
+        self.pace.taken().committed(settled);
         if run.samples == 0 {
             // All of it had been deleted.
             self.remove(&[run])?;

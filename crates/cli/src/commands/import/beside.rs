@@ -54,7 +54,7 @@ fn watch(store: &Path, recorder: Option<&Recorder>, waiting: &Waiting, ended: &R
             let options = settle_options(RunRetention::default());
             let often =
                 SettlingOptions { look_every_ns: 200_000_000, ..SettlingOptions::default() };
-            match Settling::start(store, options, often) {
+            match Settling::beside(store, options, often, recorder.taken()) {
                 Ok(started) => settling = Some(started),
                 Err(error) => waiting.settling_stopped(Some(error.to_string())),
             }

@@ -88,14 +88,12 @@ pub(super) fn rows_of<'a, W: Write + Send + 'a>(
     every: Option<Every>,
     out: W,
 ) -> Result<Box<dyn Rows + 'a>> {
-    // One value for each step is no sample to be recorded again.
-    let typed = every.is_none();
     Ok(match format {
         RowsFormat::Table => Box::new(Table::new(out)),
         RowsFormat::Text => Box::new(Text::new(out)),
-        RowsFormat::Csv => Box::new(Csv::typed(out, typed && csv::needs_types(selection))),
-        RowsFormat::Json => Box::new(Json::array(out).typed(typed)),
-        RowsFormat::Ndjson => Box::new(Json::lines(out).typed(typed)),
+        RowsFormat::Csv => Box::new(Csv::typed(out, csv::needs_types(selection))),
+        RowsFormat::Json => Box::new(Json::array(out).typed(true)),
+        RowsFormat::Ndjson => Box::new(Json::lines(out).typed(true)),
         RowsFormat::Arrow => Box::new(Arrow::new(selection, every, out)?),
         RowsFormat::Parquet => Box::new(Parquet::new(selection, every, out)?),
     })

@@ -167,10 +167,7 @@ fn print_settled(recording: &Recording, settled: &Settled) {
     let lost = recording.closed.status.segments_lost_unsettled;
     if lost > 0 {
         let lost = plural(lost, "segment");
-        out!(
-            "recycled before their samples were in runs: {lost}; all that they held counts as lost, also what \
-             settling had read by then: that is in the store"
-        );
+        out!("recycled before all their samples were in runs: {lost}");
     }
 }
 

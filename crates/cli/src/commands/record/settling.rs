@@ -46,9 +46,14 @@ pub(super) struct Settles {
 
 impl Settles {
     /// Starts, unless it is not wanted, so that such runs are kept.
-    pub(super) fn start(store: &Path, kept: Option<RunRetention>) -> Result<Self> {
+    pub(super) fn start(
+        store: &Path,
+        kept: Option<RunRetention>,
+        recorder: &Recorder,
+    ) -> Result<Self> {
+        let often = SettlingOptions::default();
         let start =
-            |retention| Settling::start(store, options(retention), SettlingOptions::default());
+            |retention| Settling::beside(store, options(retention), often, recorder.taken());
         Ok(Settles { settling: kept.map(start).transpose()?, told: false, damage_told: 0 })
     }
 

@@ -271,8 +271,9 @@ impl Engine {
                 self.nobody_settles = yields;
                 self.choice.set_unsettled_yield(yields || self.start.retention.unsettled_yield);
             }
-            Tell::Holds { epoch, index, held } => {
+            Tell::Holds { epoch, index, held, in_runs } => {
                 // Of an earlier session: what has been recovered of it is durable.
+                self.taken.in_runs(epoch, in_runs);
                 self.note_stored(epoch, index, held, u64::MAX);
             }
             Tell::Lost { index, why } => {
@@ -396,6 +397,6 @@ impl Engine {
         let known = self.start.retention.keep_unsettled;
         let from = first.map_or(self.durable_epoch, |first| first.min(self.durable_epoch));
         self.status.unsettled_from_epoch = if known { from } else { 0 };
-        self.status.segments_lost_unsettled = self.choice.lost_unsettled();
+        self.note_lost();
     }
 }

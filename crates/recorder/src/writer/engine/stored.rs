@@ -9,7 +9,8 @@
 use super::Engine;
 use crate::writer::flight::Logged;
 use crate::writer::status::Trouble;
-use baro_log::Held;
+use baro_log::{Held, LostUnsettled, Taken};
+use std::sync::Arc;
 
 /// What is known of a segment in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +37,16 @@ impl Engine {
 
     /// A segment is started anew: what it held is given up. `unsettled`: though it was in no run.
     pub(super) fn forget_stored(&mut self, index: u32, unsettled: bool) {
-        let stored = self.stored.iter().filter(|stored| stored.index == index);
-        let held = stored.fold(Held::default(), |sum, stored| sum.plus(stored.held));
+        if unsettled {
+            let mut known = false;
+            for stored in self.stored.iter().filter(|stored| stored.index == index) {
+                self.taken.reused(stored.epoch, stored.held);
+                known = true;
+            }
+            if !known {
+                self.taken.reused_unknown();
+            }
+        }
         self.stored.retain(|stored| stored.index != index);
         let reached = self.reached.remove(&index).unwrap_or_default();
         if unsettled || !self.start.retention.keep_unsettled {
@@ -45,10 +54,19 @@ impl Engine {
                 ring.set_gone_below(sequence);
             }
         }
-        if unsettled {
-            self.status.records_lost_unsettled += held.records;
-            self.status.samples_lost_unsettled += held.samples;
-        }
+    }
+
+    /// What settling beside it reads is told there.
+    pub(crate) fn share(&mut self, taken: Arc<Taken>) {
+        self.taken = taken;
+    }
+
+    /// What is lost with segments that were reused before they were settled.
+    pub(super) fn note_lost(&mut self) {
+        let LostUnsettled { segments, held } = self.taken.lost();
+        self.status.segments_lost_unsettled = segments;
+        self.status.records_lost_unsettled = held.records;
+        self.status.samples_lost_unsettled = held.samples;
     }
 
     /// What is known of the segments in use.
