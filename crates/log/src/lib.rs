@@ -66,5 +66,5 @@ pub use series::{Inserted, SeriesTable};
 pub use session::{Extent, Hole, Proof, Verdict, dead_from, judge, known_end};
 pub use settled::{mend_settled, read_progress, write_manifest};
 pub use switch::set_when_full;
-pub use taken::{LostUnsettled, Taken};
+pub use taken::{LostUnsettled, Reused, Taken};
 pub use walk::{Blocks, Found, FoundHeader, Walk};

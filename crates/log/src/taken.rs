@@ -7,9 +7,10 @@
 
 use crate::Held;
 use baro_ondisk::Settled;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// Shared by a recorder and the settler beside it. Each call takes a lock for a few instructions.
+/// Shared by a recorder and the settler beside it. The settler's thread may be of the lowest priority: so the
+/// recorder's writer never waits for the lock, and what it could not tell it tells later.
 #[derive(Debug, Default)]
 pub struct Taken {
     inner: Mutex<Inner>,
@@ -24,32 +25,45 @@ pub struct LostUnsettled {
     pub held: Held,
 }
 
+/// A segment that is reused though not all of it is known to be in runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reused {
+    /// Its epoch, and what was durable in it; `None` if that is not known.
+    pub held: Option<(u64, Held)>,
+}
+
 #[derive(Debug, Default)]
 struct Inner {
-    /// Of epochs that are not settled whole, in order.
+    /// Of epochs that were read or reused, in order.
     epochs: Vec<Epoch>,
     settled: Settled,
-    /// With epochs that are not in the list any more.
+    /// Below, all is in runs, or is counted in `lost`.
+    over: u64,
     lost: LostUnsettled,
 }
 
-/// A reused segment that is older than so many others has been written over: nothing reads it any more.
+/// Epochs that are settled or reused are kept so long: what is told of one comes a moment late at most.
 const EPOCHS_MAX: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Epoch {
     epoch: u64,
-    /// What was read of it since the settler was opened.
+    /// What was read of it.
     read: Held,
     /// Of that, what is in runs.
     in_runs: Held,
     /// What was durable in it when its segment was reused: what was read is nowhere else.
     gone: Option<Held>,
+    /// It has nothing that belongs into runs.
+    empty: bool,
 }
 
 impl Epoch {
     fn lost(&self) -> LostUnsettled {
-        let held = self.gone.unwrap_or_default().without(self.read);
+        let held = match self.gone {
+            Some(held) if !self.empty => held.without(self.read),
+            _ => Held::default(),
+        };
         LostUnsettled { segments: u32::from(held != Held::default()), held }
     }
 }
@@ -70,22 +84,41 @@ impl Inner {
         &mut self.epochs[at]
     }
 
-    /// What is settled whole is over: what was not read of it is lost.
-    fn settle(&mut self, settled: Settled) {
-        self.settled = self.settled.max(settled);
-        while self.epochs.first().is_some_and(|first| first.epoch < self.settled.epoch) {
+    /// What was read and is in no run will be in none.
+    fn give_up(&mut self) {
+        for known in &mut self.epochs {
+            known.read = known.in_runs;
+        }
+        let told = |known: &Epoch| known.gone.is_some() || known.empty;
+        self.epochs.retain(|known| told(known) || known.read != Held::default());
+    }
+
+    fn trim(&mut self) {
+        while self.epochs.len() > EPOCHS_MAX
+            && let Some(first) = self.epochs.first()
+            && (first.gone.is_some() || first.epoch < self.settled.epoch)
+        {
+            self.over = self.over.max(first.epoch + 1);
             self.lost = self.lost.plus(self.epochs.remove(0).lost());
         }
     }
 }
 
 impl Taken {
-    /// A settler reads from the boundary on, which is `settled`: what was read before and is in no run will
-    /// be in none.
+    /// A settler reads anew, from this boundary on.
     pub fn begin(&self, settled: Settled) {
         let mut inner = self.inner();
-        inner.epochs.iter_mut().for_each(|known| known.read = known.in_runs);
-        inner.settle(settled);
+        if inner.settled == Settled::default() {
+            // Nobody else settles from now on: what comes to be settled is told here.
+            inner.over = inner.over.max(settled.epoch);
+            inner.settled = settled;
+        }
+        inner.give_up();
+    }
+
+    /// What it had read and has put into no run it never will.
+    pub fn give_up(&self) {
+        self.inner().give_up();
     }
 
     /// So much of this epoch is in runs since an earlier session.
@@ -106,11 +139,27 @@ impl Taken {
         known.read = known.read.plus(held);
     }
 
+    /// This epoch holds nothing that belongs into runs.
+    pub fn empty(&self, epoch: u64) {
+        self.inner().at(epoch).empty = true;
+    }
+
+    /// The same of all epochs below, as the recorder has said.
+    pub fn passed_over(&self, epoch: u64) {
+        let mut inner = self.inner();
+        while inner.epochs.first().is_some_and(|first| first.epoch < epoch) {
+            let first = inner.epochs.remove(0).lost();
+            inner.lost = inner.lost.plus(first);
+        }
+        inner.over = inner.over.max(epoch);
+    }
+
     /// All that was read is in runs, and those are durable: the log is settled so far.
     pub fn committed(&self, settled: Settled) {
         let mut inner = self.inner();
         inner.epochs.iter_mut().for_each(|known| known.in_runs = known.read);
-        inner.settle(settled);
+        inner.settled = inner.settled.max(settled);
+        inner.trim();
     }
 
     /// Whether something that was read is in no run yet, and nowhere else.
@@ -119,34 +168,47 @@ impl Taken {
         self.inner().epochs.iter().any(|known| known.gone.is_some() && known.read != known.in_runs)
     }
 
-    /// The segment of this epoch is to be reused, in which so much is durable. Before it is written over.
-    pub fn reused(&self, epoch: u64, held: Held) {
-        let mut inner = self.inner();
-        if epoch < inner.settled.epoch {
-            return;
-        }
-        inner.at(epoch).gone = Some(held);
-        // Where nothing is settled for long, the list does not grow for ever.
-        if inner.epochs.len() > EPOCHS_MAX {
-            let oldest = inner.epochs.remove(0);
-            inner.lost = inner.lost.plus(oldest.lost());
+    /// These segments are reused, in any order with what is read of them. Takes them out of `reused`, and
+    /// returns what is lost; does not wait: if somebody has the lock nothing is done.
+    pub fn try_reused(&self, reused: &mut Vec<Reused>) -> Option<LostUnsettled> {
+        match self.inner.try_lock() {
+            Ok(mut inner) => Some(inner.reused(reused)),
+            Err(TryLockError::Poisoned(inner)) => Some(inner.into_inner().reused(reused)),
+            Err(TryLockError::WouldBlock) => None,
         }
     }
 
-    /// A segment is reused of which is not known what it held.
-    pub fn reused_unknown(&self) {
-        self.inner().lost.segments += 1;
+    /// The same, but waits.
+    pub fn reused(&self, reused: &mut Vec<Reused>) -> LostUnsettled {
+        self.inner().reused(reused)
     }
 
     /// What is lost so far.
     #[must_use]
     pub fn lost(&self) -> LostUnsettled {
-        let inner = self.inner();
-        inner.epochs.iter().fold(inner.lost, |sum, known| sum.plus(known.lost()))
+        self.inner().lost()
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn reused(&mut self, reused: &mut Vec<Reused>) -> LostUnsettled {
+        for reused in reused.drain(..) {
+            match reused.held {
+                Some((epoch, _)) if epoch < self.over => {}
+                Some((epoch, held)) => self.at(epoch).gone = Some(held),
+                None => self.lost.segments = self.lost.segments.saturating_add(1),
+            }
+        }
+        self.trim();
+        self.lost()
+    }
+
+    fn lost(&self) -> LostUnsettled {
+        self.epochs.iter().fold(self.lost, |sum, known| sum.plus(known.lost()))
     }
 }
 
@@ -162,12 +224,16 @@ mod tests {
         Settled { epoch, end: 0 }
     }
 
+    fn reuse(taken: &Taken, epoch: u64, records: u64) {
+        taken.reused(&mut vec![Reused { held: Some((epoch, held(records))) }]);
+    }
+
     #[test]
     fn what_was_not_read_is_lost_and_what_was_read_only_if_no_run_comes() {
         let taken = Taken::default();
         taken.begin(at(1));
         taken.read(1, held(3));
-        taken.reused(1, held(5));
+        reuse(&taken, 1, 5);
         assert_eq!(taken.lost(), LostUnsettled { segments: 1, held: held(2) });
         assert!(taken.holds_the_only_copy());
         // A block more is read before the segment is written over.
@@ -177,7 +243,7 @@ mod tests {
         taken.begin(at(1));
         assert_eq!(taken.lost(), LostUnsettled { segments: 1, held: held(5) });
         assert!(!taken.holds_the_only_copy());
-        taken.begin(at(1));
+        taken.give_up();
         assert_eq!(taken.lost().held, held(5));
     }
 
@@ -187,18 +253,54 @@ mod tests {
         taken.begin(at(1));
         taken.read(1, held(4));
         taken.read(2, held(1));
-        taken.reused(1, held(4));
+        reuse(&taken, 1, 4);
         taken.committed(Settled { epoch: 2, end: 9 });
         taken.begin(Settled { epoch: 2, end: 9 });
         assert_eq!(taken.lost(), LostUnsettled::default());
-        taken.reused(2, held(3));
+        reuse(&taken, 2, 3);
         assert_eq!(taken.lost(), LostUnsettled { segments: 1, held: held(2) });
-        // Settled whole before the recorder has heard of it.
-        taken.begin(at(2));
-        taken.committed(at(4));
-        taken.reused(3, held(7));
-        assert_eq!(taken.lost().held, held(2));
-        taken.reused_unknown();
+        taken.reused(&mut vec![Reused { held: None }]);
         assert_eq!(taken.lost(), LostUnsettled { segments: 2, held: held(2) });
+    }
+
+    /// The writer may tell late that a segment is reused, and the recorder learn late what is settled.
+    #[test]
+    fn what_is_told_late_counts_the_same() {
+        let taken = Taken::default();
+        taken.begin(at(5));
+        taken.read(5, held(4));
+        taken.empty(7);
+        // Of 6 nothing was found any more.
+        taken.committed(at(8));
+        let mut waiting = Vec::new();
+        for epoch in 4..8 {
+            waiting.push(Reused { held: Some((epoch, held(4))) });
+        }
+        let guard = taken.inner();
+        assert_eq!((taken.try_reused(&mut waiting), waiting.len()), (None, 4));
+        drop(guard);
+        let lost = LostUnsettled { segments: 1, held: held(4) };
+        assert_eq!((taken.try_reused(&mut waiting), waiting.len()), (Some(lost), 0));
+        taken.passed_over(9);
+        reuse(&taken, 8, 4);
+        assert_eq!(taken.lost(), lost);
+    }
+
+    #[test]
+    fn the_list_does_not_grow_for_ever() {
+        let taken = Taken::default();
+        for epoch in 1..=1000 {
+            reuse(&taken, epoch, 1);
+        }
+        assert_eq!(taken.lost(), LostUnsettled { segments: 1000, held: held(1000) });
+        assert_eq!(taken.inner().epochs.len(), EPOCHS_MAX);
+        taken.begin(at(1001));
+        for epoch in 1001..=2000 {
+            taken.read(epoch, held(1));
+            taken.committed(at(epoch + 1));
+        }
+        assert_eq!(taken.inner().epochs.len(), EPOCHS_MAX);
+        (1001..=2000).for_each(|epoch| reuse(&taken, epoch, 1));
+        assert_eq!(taken.lost(), LostUnsettled { segments: 1000, held: held(1000) });
     }
 }

@@ -28,11 +28,12 @@ pub(crate) use thread::{BROKEN as KEEPER_BROKEN, KeeperCommand, KeeperThread, Wr
 
 use crate::Result;
 use crate::writer::{Event, Now, PinStart, Retention, Status, Trigger, Trouble};
-use baro_log::{Held, Making, MakingStep, PIECE_BYTES, Pins, Recovery};
+use baro_log::{Held, Making, MakingStep, PIECE_BYTES, Pins, Recovery, Taken};
 use baro_ondisk::{Identity, Pin, SegmentHeader, Settled};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::Storage;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What the keeper tells the engine.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,8 +88,6 @@ pub enum Tell {
         index: u32,
         /// What its blocks hold.
         held: Held,
-        /// Of that, what was in runs when the session began, if the log was settled up to the middle of it.
-        in_runs: Held,
     },
     /// Somebody has taken this segment away, cut it or written over it.
     Lost {
@@ -186,6 +185,8 @@ pub struct Keeper<S: Storage> {
     settled: Settled,
     /// The same as this session found it.
     settled_before: Settled,
+    /// Where settling in this process tells what it reads.
+    taken: Arc<Taken>,
     settled_at_ns: u64,
     failures: u64,
     /// Segments of earlier sessions whose records are not counted yet.
@@ -240,6 +241,7 @@ impl<S: Storage> Keeper<S> {
             stuck: BTreeSet::new(),
             settled: Settled::default(),
             settled_before: Settled::default(),
+            taken: Arc::default(),
             settled_at_ns: 0,
             failures: 0,
             uncounted: Self::to_count(recovery, retention.keep_unsettled),
@@ -250,6 +252,11 @@ impl<S: Storage> Keeper<S> {
         keeper.look_for_settled(0, log);
         keeper.settled_before = keeper.settled;
         Ok(keeper)
+    }
+
+    /// What settling beside it reads is told there.
+    pub(crate) fn share(&mut self, taken: Arc<Taken>) {
+        self.taken = taken;
     }
 
     /// The store's pins.

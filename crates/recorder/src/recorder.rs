@@ -18,7 +18,8 @@ use crate::writer::{
 };
 use crate::{Error, Opening, Options, Result};
 use baro_log::{
-    Catalog, Declared, Held, Recovery, Role, StoreLock, Taken, mend_settled, open_folder, recover,
+    Catalog, Declared, Held, LostUnsettled, Recovery, Role, StoreLock, Taken, mend_settled,
+    open_folder, recover,
 };
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, Layout, Pin, StoreId, Type, WhenFull};
@@ -103,9 +104,14 @@ impl Closed {
     /// no run: known when it has ended, after the recorder. `taken` is that recorder's.
     pub fn settling_ended(&mut self, taken: &Taken) {
         let (before, lost) = (&self.status, taken.lost());
-        self.lost_durable += lost.held.records - before.records_lost_unsettled;
-        self.lost_durable_samples += lost.held.samples - before.samples_lost_unsettled;
-        self.status = std::mem::take(&mut self.status).with_lost(lost);
+        // It may be less, too: what was read meanwhile is in a run now.
+        let without = (
+            self.lost_durable.saturating_sub(before.records_lost_unsettled),
+            self.lost_durable_samples.saturating_sub(before.samples_lost_unsettled),
+        );
+        self.lost_durable = without.0 + lost.held.records;
+        self.lost_durable_samples = without.1 + lost.held.samples;
+        self.status.set_lost(lost);
     }
 }
 
@@ -181,7 +187,9 @@ impl Recorder {
         let (keeper_commands, keeper_queue) = channel();
         let published = Arc::new(Mutex::new(Published::default()));
         let mut link = WriterLink { commands: commands.clone(), published: Arc::clone(&published) };
-        let keeper = Keeper::open(disk.clone(), &recovery, options.retention, boot_id, &mut link)?;
+        let mut keeper =
+            Keeper::open(disk.clone(), &recovery, options.retention, boot_id, &mut link)?;
+        keeper.share(Arc::clone(&taken));
         opening.growth = keeper.growth().clone();
         opening.pins = keeper.pins().count() as u32;
         opening.pins_damaged = keeper.damaged().to_vec();
@@ -346,7 +354,9 @@ impl Recorder {
     pub fn status(&self) -> Status {
         let Published { status, rings, .. } = self.writer.published();
         let (memory_bytes, growth) = (self.memory_bytes(), self.keeper.growth());
-        Status { memory_bytes, growth, rings, ..status }.with_lost(self.taken.lost())
+        let mut status = Status { memory_bytes, growth, rings, ..status };
+        status.set_lost(self.taken.lost());
+        status
     }
 
     /// Keeps a window of what was and will be recorded from being recycled. Blocks until the pin is
@@ -441,7 +451,7 @@ impl Recorder {
     }
 
     /// What was durable and is not there any more.
-    fn gone(&self) -> Held {
+    fn gone(&self, lost: LostUnsettled) -> Held {
         let (published, findings) = (self.writer.published(), self.keeper.kept().findings);
         let sum = |each: &mut dyn Iterator<Item = Held>| each.fold(Held::default(), Held::plus);
         let stored = published.stored.iter();
@@ -455,7 +465,7 @@ impl Recorder {
             };
             sum(&mut stored.filter_map(lost))
         };
-        taken.plus(self.taken.lost().held)
+        taken.plus(lost.held)
     }
 
     /// Records of this recorder that are lost so far: refused or given up, or durable and not there any
@@ -463,7 +473,7 @@ impl Recorder {
     #[must_use]
     pub fn lost(&self) -> u64 {
         let published = self.writer.published();
-        self.refused_or_given_up(&published).0 + self.gone().records
+        self.refused_or_given_up(&published).0 + self.gone(self.taken.lost()).records
     }
 
     /// Records of this recorder, and those that an earlier one refused without a gap.
@@ -514,8 +524,10 @@ impl Recorder {
             left += ring.left;
             left_before += before.map_or(0, |before| before.left.min(ring.left));
         }
-        let gone = self.gone();
-        let Published { status, rings, .. } = published;
+        let lost = self.taken.lost();
+        let gone = self.gone(lost);
+        let Published { mut status, rings, .. } = published;
+        status.set_lost(lost);
         let mut damage = self.keeper.kept().findings.said;
         if matches!(&status.trouble, Trouble::Device { error } if error == BROKEN) {
             damage.push(BROKEN.to_owned());
@@ -528,8 +540,7 @@ impl Recorder {
             left_before,
             refused_before: unlogged,
             refused,
-            status: Status { growth: self.keeper.growth(), rings, ..status }
-                .with_lost(self.taken.lost()),
+            status: Status { growth: self.keeper.growth(), rings, ..status },
             lost_durable: gone.records,
             lost_durable_samples: gone.samples,
             damage,

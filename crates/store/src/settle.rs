@@ -212,7 +212,9 @@ impl Settler<Disk> {
             return Ok(());
         }
         manifest.settled = baro_ondisk::Settled { epoch, end: 0 };
-        self.replace(manifest)
+        self.replace(manifest)?;
+        self.pace.taken().passed_over(epoch);
+        Ok(())
     }
 
     /// Whether somebody else has replaced the manifest, as who deletes does.

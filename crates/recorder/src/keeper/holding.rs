@@ -25,13 +25,13 @@ impl<S: Storage> Keeper<S> {
         if header.epoch >= self.settled.epoch {
             let (epoch, index) = (header.epoch, header.index);
             let held = held_by(&self.storage, header, crc, u64::MAX);
-            // As it was at open: what is settled since has told the engine itself.
+            // As it was at open: what is settled since then is told by who settles.
             let begin = self.settled_before;
-            let in_runs = match begin.epoch == epoch && begin.end > 0 {
-                true => held_by(&self.storage, header, crc, begin.end),
-                false => Held::default(),
-            };
-            log.tell(Tell::Holds { epoch, index, held, in_runs });
+            if begin.epoch == epoch && begin.end > 0 {
+                let in_runs = held_by(&self.storage, header, crc, begin.end);
+                self.taken.in_runs(epoch, in_runs);
+            }
+            log.tell(Tell::Holds { epoch, index, held });
         }
         true
     }

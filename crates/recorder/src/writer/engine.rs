@@ -27,7 +27,7 @@ use super::status::{Status, Trouble};
 use super::watch::Watch;
 use crate::ring::RingReader;
 use crate::types::KnownTypes;
-use baro_log::{Recovery, Taken};
+use baro_log::{Recovery, Reused, Taken};
 use baro_ondisk::limits::{CHUNKS_MAX, UNIT_BYTES};
 use baro_ondisk::{
     Beside, BlockBuilder, DeadTail, SampleStage, SegmentHeader, StoreId, Summary, Wear,
@@ -168,6 +168,8 @@ pub struct Engine {
     reached: HashMap<u32, Vec<u64>>,
     /// What settling has read of the log.
     taken: Arc<Taken>,
+    /// What is not told there yet: almost always nothing.
+    reused: Vec<Reused>,
     /// Why nothing is written any more.
     stopped: Option<String>,
     own_sequence: u64,
@@ -252,6 +254,7 @@ impl Engine {
             stored: Vec::with_capacity(recovery.identity.segments as usize),
             reached: HashMap::new(),
             taken: Arc::default(),
+            reused: Vec::with_capacity(16),
             stopped: None,
             own_sequence: 0,
             own_durable: (0, 0),

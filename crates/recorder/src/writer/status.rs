@@ -130,15 +130,11 @@ pub struct Status {
 }
 
 impl Status {
-    /// With what is lost by now: what settling had read may turn out to be after the writer has looked.
-    pub(crate) fn with_lost(self, lost: LostUnsettled) -> Status {
-        let LostUnsettled { segments, held } = lost;
-        Status {
-            segments_lost_unsettled: segments,
-            records_lost_unsettled: held.records,
-            samples_lost_unsettled: held.samples,
-            ..self
-        }
+    /// What is lost by now: what settling had read may turn out to be after the writer has looked.
+    pub(crate) fn set_lost(&mut self, lost: LostUnsettled) {
+        self.segments_lost_unsettled = lost.segments;
+        self.records_lost_unsettled = lost.held.records;
+        self.samples_lost_unsettled = lost.held.samples;
     }
 }
 

@@ -254,6 +254,7 @@ fn publish(engine: &Engine, shared: &Mutex<Published>) {
 
 /// Removes rings that are empty and have no producer; others wait for the next writer.
 fn finish(engine: &mut Engine, shared: &Mutex<Published>) {
+    engine.note_lost_at_end();
     let mut left = Vec::new();
     let earlier = engine.left_before().to_vec();
     for (at, ring) in engine.rings_mut().iter_mut().enumerate() {

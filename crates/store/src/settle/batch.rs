@@ -59,6 +59,7 @@ pub(super) fn take<S: Storage>(
     let catalog = &store.catalog;
     let sections = segments.iter().any(|entry| entry.section_bytes > 0);
     if !sections && catalog.channels() == catalog.len() && catalog.damage().is_empty() {
+        let last_epoch = segments.last().map(|entry| entry.segment.header.epoch);
         for entry in segments.iter().filter(|entry| entry.segment.header.epoch < outdated) {
             let header = &entry.segment.header;
             let newest = recording && Some(header.session) == newest;
@@ -68,6 +69,10 @@ pub(super) fn take<S: Storage>(
             };
             let settled = Settled { epoch: header.epoch, end };
             batch.settled = batch.settled.max(settled);
+            // In the last one samples may follow.
+            if Some(header.epoch) != last_epoch {
+                pace.taken().empty(header.epoch);
+            }
             if !whole {
                 return Ok(batch);
             }

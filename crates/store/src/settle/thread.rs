@@ -219,7 +219,7 @@ impl Settling {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
             // What was read for a run that did not come.
-            self.taken.begin(baro_ondisk::Settled::default());
+            self.taken.give_up();
         }
     }
 }

@@ -39,7 +39,7 @@ impl<S: Storage> Settler<S> {
             report.more |= batch.again;
             let empty = batch.parts.is_empty() && batch.texts.is_empty();
             if !batch.enough(extent, &self.options) && !empty {
-                self.pace.taken().begin(self.store.settled());
+                self.pace.taken().give_up();
                 return Ok(false);
             }
             batch

@@ -271,9 +271,8 @@ impl Engine {
                 self.nobody_settles = yields;
                 self.choice.set_unsettled_yield(yields || self.start.retention.unsettled_yield);
             }
-            Tell::Holds { epoch, index, held, in_runs } => {
+            Tell::Holds { epoch, index, held } => {
                 // Of an earlier session: what has been recovered of it is durable.
-                self.taken.in_runs(epoch, in_runs);
                 self.note_stored(epoch, index, held, u64::MAX);
             }
             Tell::Lost { index, why } => {

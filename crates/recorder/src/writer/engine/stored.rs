@@ -9,7 +9,7 @@
 use super::Engine;
 use crate::writer::flight::Logged;
 use crate::writer::status::Trouble;
-use baro_log::{Held, LostUnsettled, Taken};
+use baro_log::{Held, Reused, Taken};
 use std::sync::Arc;
 
 /// What is known of a segment in use.
@@ -38,13 +38,11 @@ impl Engine {
     /// A segment is started anew: what it held is given up. `unsettled`: though it was in no run.
     pub(super) fn forget_stored(&mut self, index: u32, unsettled: bool) {
         if unsettled {
-            let mut known = false;
-            for stored in self.stored.iter().filter(|stored| stored.index == index) {
-                self.taken.reused(stored.epoch, stored.held);
-                known = true;
-            }
-            if !known {
-                self.taken.reused_unknown();
+            let before = self.reused.len();
+            let stored = self.stored.iter().filter(|stored| stored.index == index);
+            self.reused.extend(stored.map(|s| Reused { held: Some((s.epoch, s.held)) }));
+            if self.reused.len() == before {
+                self.reused.push(Reused { held: None });
             }
         }
         self.stored.retain(|stored| stored.index != index);
@@ -61,12 +59,17 @@ impl Engine {
         self.taken = taken;
     }
 
-    /// What is lost with segments that were reused before they were settled.
+    /// What is lost with segments that were reused before they were settled; as before, if settling is just
+    /// telling what it reads.
     pub(super) fn note_lost(&mut self) {
-        let LostUnsettled { segments, held } = self.taken.lost();
-        self.status.segments_lost_unsettled = segments;
-        self.status.records_lost_unsettled = held.records;
-        self.status.samples_lost_unsettled = held.samples;
+        if let Some(lost) = self.taken.try_reused(&mut self.reused) {
+            self.status.set_lost(lost);
+        }
+    }
+
+    /// The same at the end, when nobody waits for the writer any more.
+    pub(in crate::writer) fn note_lost_at_end(&mut self) {
+        self.status.set_lost(self.taken.reused(&mut self.reused));
     }
 
     /// What is known of the segments in use.
