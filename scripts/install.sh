@@ -17,15 +17,20 @@ put() { # MODE FROM TO
     install -m "$1" "$2" "$dest$3"
 }
 
-put 755 "$programs/baro" "$prefix/bin/baro"
+put_program() { # FROM TO; without what only a debugger reads
+    put 755 "$1" "$2"
+    if command -v strip > /dev/null; then strip --strip-debug "$dest$2"; fi
+}
+
+put_program "$programs/baro" "$prefix/bin/baro"
 if [ -e "$programs/baro-lake" ]; then
-    put 755 "$programs/baro-lake" "$prefix/lib/barograph/baro-lake"
+    put_program "$programs/baro-lake" "$prefix/lib/barograph/baro-lake"
 fi
 if [ -e "$programs/baro-listen" ]; then
-    put 755 "$programs/baro-listen" "$prefix/lib/barograph/baro-listen"
+    put_program "$programs/baro-listen" "$prefix/lib/barograph/baro-listen"
 fi
 if [ -e "$programs/baro-serve" ]; then
-    put 755 "$programs/baro-serve" "$prefix/lib/barograph/baro-serve"
+    put_program "$programs/baro-serve" "$prefix/lib/barograph/baro-serve"
 fi
 if [ -e "$programs/libbaro_preload.so" ]; then
     put 644 "$programs/libbaro_preload.so" "$prefix/lib/barograph/libbaro_preload.so"

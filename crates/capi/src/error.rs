@@ -87,7 +87,15 @@ pub(crate) fn log_code(error: &baro_log::Error) -> i32 {
 
 impl From<baro_log::Error> for Failure {
     fn from(error: baro_log::Error) -> Self {
-        Failure::new(log_code(&error), error.to_string())
+        Failure::new(log_code(&error), log_text(&error))
+    }
+}
+
+/// The same in words: who called a function is told of a function.
+fn log_text(error: &baro_log::Error) -> String {
+    match error {
+        baro_log::Error::NotAStore { .. } => format!("{error}, or with baro_init()"),
+        error => error.to_string(),
     }
 }
 
@@ -109,7 +117,10 @@ impl From<Error> for Failure {
             Error::WriterGone => BARO_ESHUTDOWN,
             _ => BARO_EIO,
         };
-        Failure::new(code, error.to_string())
+        match &error {
+            Error::Log(error) => Failure::new(code, log_text(error)),
+            error => Failure::new(code, error.to_string()),
+        }
     }
 }
 

@@ -102,7 +102,8 @@ pub(crate) enum Command {
     Rings(rings::Arguments),
     /// Tell what a store holds
     ///
-    /// By its headers: sizes, times, pins, who records, and which promises hold at its place.
+    /// By its headers: sizes, times, pins, who records, and which promises hold at its place. Series are
+    /// named by `baro list`, and counted by `baro list --counts`, which reads all.
     Info(info::Arguments),
     /// List series and channels
     List(list::Arguments),

@@ -125,11 +125,10 @@ impl Opening {
         }
         if let Some(bytes) = self.rings_over_half {
             said.push(format!(
-                "the rings hold up to {bytes} bytes and the log {}: what a killed recorder leaves in \
-                 them has to wait for settling before it can be recorded, and a source that cannot \
-                 wait takes the room of what is not settled; a smaller ring (--ring), or a larger \
-                 log (baro init --size)",
-                self.log_bytes
+                "rings of {} MiB and a log of {} MiB: after a kill, what the rings hold may take the room \
+                 of what is not settled; a smaller ring (--ring), or a larger log (baro init --size)",
+                bytes >> 20,
+                self.log_bytes >> 20
             ));
         }
         for reason in &self.rings_refused {

@@ -134,11 +134,17 @@ fn copyright() -> Result<String, String> {
 }
 
 fn control(version: &str, architecture: &str, libc: &str, installed_kib: u64) -> String {
+    // Whoever builds a package answers for it, and Debian's tools read these too.
+    let said = |name: &str| std::env::var(name).ok().filter(|said| !said.is_empty());
+    let maintainer = match (said("DEBFULLNAME"), said("DEBEMAIL")) {
+        (name, Some(email)) => format!("{} <{email}>", name.unwrap_or_default()),
+        _ => "The Barograph authors <root@localhost>".to_owned(),
+    };
     format!(
         "Package: barograph\n\
          Version: {version}\n\
          Architecture: {architecture}\n\
-         Maintainer: The Barograph authors <barograph@example.org>\n\
+         Maintainer: {maintainer}\n\
          Installed-Size: {installed_kib}\n\
          Depends: libc6 (>= {libc}), libgcc-s1, passwd\n\
          Section: science\n\

@@ -74,9 +74,9 @@ fn as_regex(pattern: &str) -> String {
 
 fn unknown_name(store: &Store, text: &str) -> Failure {
     let wanted = text.split('{').next().unwrap_or(text).trim();
-    if wanted.contains(['*', '?']) {
-        return format!("{text}: no series or channel has such a name; baro list shows all").into();
-    }
+    let is_pattern = wanted.contains(['*', '?']);
+    let letters = wanted.replace(['*', '?'], "");
+    let wanted = if is_pattern { letters.as_str() } else { wanted };
     let (mut nearest, mut parser, mut looked_at) = (Nearest::to(wanted), NameParser::new(), 0);
     let mut is_metric = false;
     let looked = store.catalog().scan(|found| {
@@ -90,7 +90,7 @@ fn unknown_name(store: &Store, text: &str) -> Failure {
     if let Err(error) = looked {
         return error.into();
     }
-    if is_metric {
+    if is_metric && !is_pattern {
         return format!("{text}: no series of {wanted} has such labels; baro list shows all")
             .into();
     }
@@ -98,7 +98,16 @@ fn unknown_name(store: &Store, text: &str) -> Failure {
         Some(question) => format!("{question} baro list shows all"),
         None => "baro list shows all".to_owned(),
     };
-    format!("{text}: no such series or channel; {next}").into()
+    if !is_pattern {
+        return format!("{text}: no such series or channel; {next}").into();
+    }
+    let regex = match text.contains(".*") {
+        true => format!(
+            " (* is any letters here, and . a point; as a regular expression: '{{__name__=~\"{text}\"}}')"
+        ),
+        false => String::new(),
+    };
+    format!("{text}: no series or channel has such a name{regex}; {next}").into()
 }
 
 /// The same for verbs that hand out values, which frames without a layout are not.

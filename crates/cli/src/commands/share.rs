@@ -19,6 +19,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a command in a group of its own, with a weight
+    ///
+    /// Sets the scheduler of the disk and what goes with it while it runs, and puts all back at its end
+    /// (docs/share.md lists each setting).
     Run(run::Arguments),
     /// Hold all groups of a profile until told to end
     Hold(hold::Arguments),

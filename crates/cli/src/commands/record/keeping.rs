@@ -29,7 +29,8 @@ pub(crate) struct Keeping {
     no_settle: bool,
     /// Drop settled samples that are older than this
     ///
-    /// Runs whose newest sample is older, measured from the newest one of all.
+    /// Runs whose newest sample is older, measured from the newest one of all, or from the clock if that is
+    /// earlier.
     #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
     keep_runs: Option<u64>,
     /// Drop the oldest runs while all together are larger than this

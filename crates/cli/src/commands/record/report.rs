@@ -187,13 +187,17 @@ fn print_text(recording: &Recording, store: &Path) {
             ring.refused_full + ring.refused_large
         );
     }
-    out!(
-        "lost: {}; longest from push to durable {}, longest write {}, longest sync {}",
-        lost_words(recording),
-        show_ns(status.longest_durable_ns),
-        show_ns(status.longest_write_ns),
-        show_ns(status.longest_sync_ns)
-    );
+    let longest = || {
+        format!(
+            "; longest from push to durable {}, longest write {}, longest sync {}",
+            show_ns(status.longest_durable_ns),
+            show_ns(status.longest_write_ns),
+            show_ns(status.longest_sync_ns)
+        )
+    };
+    // Of what never happened there is no longest.
+    let longest = if status.syncs == 0 { String::new() } else { longest() };
+    out!("lost: {}{longest}", lost_words(recording));
     if let Some(why) = why_lost(recording, store) {
         out!("{why}");
     }

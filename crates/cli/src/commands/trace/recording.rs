@@ -193,12 +193,6 @@ fn start(recording: &Recording<'_>, path: &Path) -> Result<Session> {
         }
         other => other.and_then(std::result::Result::ok),
     };
-    if names_are_hidden() {
-        say!(
-            "baro: the kernel hides its functions (kernel.kptr_restrict), so none will have a name and causes \
-             stay unknown: sysctl kernel.kptr_restrict=1, and as root; then record anew"
-        );
-    }
     let options = Options {
         name: "baro-trace".to_owned(),
         buffer_kib: recording.buffer_bytes >> 10,
@@ -217,6 +211,12 @@ fn start(recording: &Recording<'_>, path: &Path) -> Result<Session> {
         }
         other => other.into(),
     })?;
+    if names_are_hidden() {
+        say!(
+            "baro: the kernel hides its functions (kernel.kptr_restrict), so none will have a name and causes \
+             stay unknown: sysctl kernel.kptr_restrict=1, and as root; then record anew"
+        );
+    }
     // Where the tracer does not record either, its reason is the one to do something about.
     if let Some(error) = alone {
         say!("baro: the tracer records alone: {error}");

@@ -10,7 +10,7 @@ use super::here::Here;
 use super::rows::Row;
 use super::{options, put_back_shares, tell_before, tell_left};
 use crate::commands::{Format, print_json};
-use crate::failure::{NotStarted, Outcome, Result};
+use crate::failure::{Failure, NotStarted, Outcome, Result};
 use baro_sys::{clock, termination};
 use baro_tune::{Journal, Need, OnConflict, Options, Report, Step, Wish, check, plan};
 use clap::Args;
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Apply) -> Result<Outcome> {
     if arguments.state_dir.is_none() && !left.is_empty() {
         shares = put_back_shares(&options)?;
     }
-    let (mut journal, mut undone) = Journal::open(&options)?;
+    let (mut journal, mut undone) = Journal::open(&options).map_err(rights_too)?;
     shares.into_iter().for_each(|shares| undone.add(shares));
     tell_before(&undone);
     tell(&undone, "settings that a crash had left were put back");
@@ -137,6 +137,14 @@ fn planned<'a>(arguments: &Apply, needs: &'a [Need]) -> Result<Vec<Row<'a>>> {
     })?;
     let row = |(need, step)| Row { need, step, applied: Vec::new() };
     Ok(planned.into_iter().map(row).collect())
+}
+
+/// Who is not root may have root's HOME, and be refused there already.
+fn rights_too(error: impl Into<Failure> + std::fmt::Display) -> Failure {
+    if baro_sys::schedule::is_root() {
+        return error.into();
+    }
+    format!("{error}; settings of the machine need root").into()
 }
 
 /// Applies the rows in their order.
