@@ -37,6 +37,8 @@ struct Inner {
     /// Of epochs that were read or reused, in order.
     epochs: Vec<Epoch>,
     settled: Settled,
+    /// A settler has begun: nobody else settles from then on.
+    begun: bool,
     /// Below, all is in runs, or is counted in `lost`.
     over: u64,
     lost: LostUnsettled,
@@ -96,6 +98,7 @@ impl Inner {
     fn trim(&mut self) {
         while self.epochs.len() > EPOCHS_MAX
             && let Some(first) = self.epochs.first()
+            && first.read == first.in_runs
             && (first.gone.is_some() || first.epoch < self.settled.epoch)
         {
             self.over = self.over.max(first.epoch + 1);
@@ -108,10 +111,9 @@ impl Taken {
     /// A settler reads anew, from this boundary on.
     pub fn begin(&self, settled: Settled) {
         let mut inner = self.inner();
-        if inner.settled == Settled::default() {
-            // Nobody else settles from now on: what comes to be settled is told here.
+        if !std::mem::replace(&mut inner.begun, true) {
             inner.over = inner.over.max(settled.epoch);
-            inner.settled = settled;
+            inner.settled = inner.settled.max(settled);
         }
         inner.give_up();
     }
@@ -144,14 +146,13 @@ impl Taken {
         self.inner().at(epoch).empty = true;
     }
 
-    /// The same of all epochs below, as the recorder has said.
+    /// The log is settled so far without anything having been read: the recorder has said that nothing below
+    /// is unsettled. What it has reused, and not told yet, is counted as ever.
     pub fn passed_over(&self, epoch: u64) {
         let mut inner = self.inner();
-        while inner.epochs.first().is_some_and(|first| first.epoch < epoch) {
-            let first = inner.epochs.remove(0).lost();
-            inner.lost = inner.lost.plus(first);
-        }
-        inner.over = inner.over.max(epoch);
+        inner.give_up();
+        inner.settled = inner.settled.max(Settled { epoch, end: 0 });
+        inner.trim();
     }
 
     /// All that was read is in runs, and those are durable: the log is settled so far.
@@ -247,6 +248,17 @@ mod tests {
         assert_eq!(taken.lost().held, held(5));
     }
 
+    /// A step fails, its segment is reused, and at the end the log is passed over.
+    #[test]
+    fn what_a_failed_step_had_read_is_lost_though_the_log_is_passed_over() {
+        let taken = Taken::default();
+        taken.begin(at(1));
+        taken.read(1, held(3));
+        reuse(&taken, 1, 3);
+        taken.passed_over(2);
+        assert_eq!(taken.lost(), LostUnsettled { segments: 1, held: held(3) });
+    }
+
     #[test]
     fn what_is_in_runs_is_not_lost_also_in_the_middle_of_a_segment() {
         let taken = Taken::default();
@@ -282,7 +294,6 @@ mod tests {
         let lost = LostUnsettled { segments: 1, held: held(4) };
         assert_eq!((taken.try_reused(&mut waiting), waiting.len()), (Some(lost), 0));
         taken.passed_over(9);
-        reuse(&taken, 8, 4);
         assert_eq!(taken.lost(), lost);
     }
 

@@ -29,7 +29,7 @@ pub(crate) use thread::{BROKEN as KEEPER_BROKEN, KeeperCommand, KeeperThread, Wr
 use crate::Result;
 use crate::writer::{Event, Now, PinStart, Retention, Status, Trigger, Trouble};
 use baro_log::{Held, Making, MakingStep, PIECE_BYTES, Pins, Recovery, Taken};
-use baro_ondisk::{Identity, Pin, SegmentHeader, Settled};
+use baro_ondisk::{Identity, Pin, Settled};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::Storage;
 use std::collections::{BTreeMap, BTreeSet};
@@ -190,7 +190,7 @@ pub struct Keeper<S: Storage> {
     settled_at_ns: u64,
     failures: u64,
     /// Segments of earlier sessions whose records are not counted yet.
-    uncounted: Vec<(SegmentHeader, u32)>,
+    uncounted: Vec<holding::Uncounted>,
     /// The last pin of a trigger that was refused, and why.
     refused: Option<String>,
     mending: Mending<S::File>,

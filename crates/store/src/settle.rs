@@ -262,6 +262,9 @@ impl<S: Storage> Settler<S> {
     /// The operating system refuses.
     pub fn step_with(&mut self, extent: Extent, recording: bool) -> Result<Settled> {
         let done = self.try_step(extent, recording);
+        if done.is_err() {
+            self.pace.taken().give_up();
+        }
         if matches!(done, Err(Error::ManifestChanged)) {
             // Something was deleted meanwhile: the step begins anew, and knows it.
             self.clean()?;

@@ -5,14 +5,22 @@
 //! Held by the command line's `whatever_is_done_to_a_store_in_use_is_told_and_counted`.
 
 use super::{Keeper, Log, Tell};
-use baro_log::{Blocks, Found, Held, Recovery, held_in, segment_name};
+use baro_log::{Blocks, Found, Held, Recovery, dead_from, held_in, segment_name};
 use baro_ondisk::SegmentHeader;
 use baro_sys::storage::{Access, Storage};
 
+/// A segment, the CRC of its header, and the first of its blocks that do not count.
+pub(super) type Uncounted = (SegmentHeader, u32, u64);
+
 impl<S: Storage> Keeper<S> {
     /// What is to be counted: nothing where unsettled segments are like any other.
-    pub(super) fn to_count(recovery: &Recovery, keep_unsettled: bool) -> Vec<(SegmentHeader, u32)> {
-        if keep_unsettled { recovery.segments.started.clone() } else { Vec::new() }
+    pub(super) fn to_count(recovery: &Recovery, keep_unsettled: bool) -> Vec<Uncounted> {
+        if !keep_unsettled {
+            return Vec::new();
+        }
+        let started = recovery.segments.started.iter();
+        // Blocks of a dead tail were written again elsewhere.
+        started.map(|(h, crc)| (*h, *crc, dead_from(&recovery.dead, h.epoch))).collect()
     }
 
     /// Counts what one more segment holds; true if there was one.
@@ -21,14 +29,14 @@ impl<S: Storage> Keeper<S> {
         if self.uncounted.is_empty() {
             return false;
         }
-        let (header, crc) = self.uncounted.remove(0);
+        let (header, crc, end) = self.uncounted.remove(0);
         if header.epoch >= self.settled.epoch {
             let (epoch, index) = (header.epoch, header.index);
-            let held = held_by(&self.storage, header, crc, u64::MAX);
+            let held = held_by(&self.storage, header, crc, end);
             // As it was at open: what is settled since then is told by who settles.
             let begin = self.settled_before;
             if begin.epoch == epoch && begin.end > 0 {
-                let in_runs = held_by(&self.storage, header, crc, begin.end);
+                let in_runs = held_by(&self.storage, header, crc, end.min(begin.end));
                 self.taken.in_runs(epoch, in_runs);
             }
             log.tell(Tell::Holds { epoch, index, held });

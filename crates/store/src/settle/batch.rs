@@ -100,7 +100,8 @@ pub(super) fn take<S: Storage>(
                 ended = true;
                 return Ok(ControlFlow::Break(()));
             }
-            if batch.bytes >= limit {
+            // Asked to end, it takes no more than it has.
+            if batch.bytes >= limit || pace.ended() {
                 batch.full = true;
                 return Ok(ControlFlow::Break(()));
             }

@@ -205,8 +205,9 @@ impl Settling {
         self.shared.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends the thread; what it was at is given up and begun anew by the next one, unless the recorder
-    /// has reused what was read for it. Waits for one piece of work, or for that run.
+    /// Ends the thread; what it was at is given up and begun anew by the next one. If the recorder has reused
+    /// what was read for it, it becomes a run first, unless another process has the manifest. Waits for one
+    /// piece of work, or for that run.
     #[must_use]
     pub fn end(mut self) -> SettlingStatus {
         self.stop();

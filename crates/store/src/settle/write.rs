@@ -38,7 +38,8 @@ impl<S: Storage> Settler<S> {
             let batch = take(&self.store, &self.options, &self.pace, recording)?;
             report.more |= batch.again;
             let empty = batch.parts.is_empty() && batch.texts.is_empty();
-            if !batch.enough(extent, &self.options) && !empty {
+            let owes = self.pace.taken().holds_the_only_copy();
+            if !batch.enough(extent, &self.options) && !empty && !owes {
                 self.pace.taken().give_up();
                 return Ok(false);
             }
