@@ -42,6 +42,8 @@ mod watch;
 use crate::failure::{Outcome, Result};
 pub(crate) use baro_command::{Format, print_json};
 use baro_log::{Role, StoreLock};
+use baro_store::Store;
+use baro_sys::storage::Access;
 use clap::Subcommand;
 use std::ffi::OsString;
 use std::path::Path;
@@ -52,6 +54,15 @@ const RATE_BESIDE_RECORDER: u64 = 64 << 20;
 /// Whether somebody records into a store.
 fn is_recorded(store: &Path) -> Result<bool> {
     Ok(StoreLock::holder_at(store, Role::Recording)?.is_some())
+}
+
+/// Opens a store to be asked: through the page cache, which has what was asked for before. Beside a recorder,
+/// whose writes go past that, from the device.
+fn open_to_ask(path: &Path) -> Result<Store> {
+    // What is wrong with the place is told by opening it.
+    let alone = matches!(is_recorded(path), Ok(false));
+    let access = if alone { Access::Read } else { Access::ReadDirect };
+    Ok(Store::open_as(path, access)?)
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,14 +1,15 @@
 //! What was found when a store was opened, and which promises hold here.
 
 use crate::Options;
-use crate::keeper::Growth;
+use crate::keeper::{Growth, Keeper};
 use crate::ring::RingFolder;
 use baro_log::Recovery;
-use baro_ondisk::Wear;
+use baro_ondisk::{Wear, WhenFull};
 use baro_promises::{Facts, Holds, Judged, Promise, RingFacts, judge};
 use baro_sys::disk::Disk;
 use baro_sys::identity::FileSystem;
 use baro_sys::place::DirectIo;
+use baro_sys::storage::Storage;
 use std::path::{Path, PathBuf};
 
 /// Facts of an open: shown by `baro record`, and kept with results.
@@ -135,6 +136,20 @@ impl Opening {
             said.push(format!("a ring was not taken over: {reason}"));
         }
         said
+    }
+
+    /// Whether so many rings, and one at least, are more than half of a log that recycles what is settled.
+    pub(crate) fn weigh_rings(&mut self, options: &Options, when_full: WhenFull, rings: usize) {
+        let bytes = options.ring_bytes as u64 * (rings as u64).max(1);
+        let keeps = when_full == WhenFull::Recycle && options.retention.keep_unsettled;
+        self.rings_over_half = (keeps && bytes > self.log_bytes / 2).then_some(bytes);
+    }
+
+    /// What the keeper has found.
+    pub(crate) fn meet<S: Storage>(&mut self, keeper: &Keeper<S>) {
+        self.growth = keeper.growth().clone();
+        self.pins = keeper.pins().count() as u32;
+        self.pins_damaged = keeper.damaged().to_vec();
     }
 
     /// Judges the promises by what was found.

@@ -149,11 +149,7 @@ impl Recorder {
         opening.rings_refused = refused;
         let before: Vec<Before> = left.iter().map(Before::of).collect();
         opening.rings_taken_over = left.len() as u32;
-        let ring_bytes = options.ring_bytes as u64 * (left.len() as u64).max(1);
-        let recycles = recovery.identity.when_full == WhenFull::Recycle;
-        let over =
-            recycles && options.retention.keep_unsettled && ring_bytes > opening.log_bytes / 2;
-        opening.rings_over_half = over.then_some(ring_bytes);
+        opening.weigh_rings(&options, recovery.identity.when_full, left.len());
         opening.records_taken_over = left.iter().map(RingReader::pending).sum();
         let widest = left.iter().map(RingReader::record_bytes_max).max().unwrap_or(0);
         let record_bytes = options.record_bytes_max.max(widest).min(RECORD_BYTES_MAX);
@@ -190,9 +186,7 @@ impl Recorder {
         let mut keeper =
             Keeper::open(disk.clone(), &recovery, options.retention, boot_id, &mut link)?;
         keeper.share(Arc::clone(&taken));
-        opening.growth = keeper.growth().clone();
-        opening.pins = keeper.pins().count() as u32;
-        opening.pins_damaged = keeper.damaged().to_vec();
+        opening.meet(&keeper);
         let scheduling = options.scheduling();
         let access = if direct { Access::WriteDirect } else { Access::Write };
         let (done, signals) = (commands.clone(), signals::blocked());

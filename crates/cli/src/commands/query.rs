@@ -6,7 +6,7 @@ mod steps;
 mod table;
 mod text;
 
-use super::{damaged, selection, text_form};
+use super::{damaged, open_to_ask, selection, text_form};
 use crate::failure::{Mistake, Outcome, Result};
 use crate::size;
 use crate::time::{self, Moment};
@@ -158,7 +158,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let fill = arguments.fill.map(Fill::from);
     let query = Query { interval, every, steps, fill, last, limit };
     let output = Output::choose(arguments.format, arguments.output.as_deref(), arguments.force)?;
-    let store = Store::open(&arguments.store)?;
+    let store = open_to_ask(&arguments.store)?;
     let selection = selection::of_values(&store, &arguments.selectors)?;
     let ((notes, told), file) = output.write(&selection, every, |rows| {
         let whole = every.is_some_and(|every| every.step_ns == 0) && arguments.from.is_none();
