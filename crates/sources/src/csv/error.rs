@@ -206,6 +206,29 @@ fn is_decimal_comma(found: &str) -> bool {
     number.split_once(',').is_some_and(|(before, behind)| digits(before) && digits(behind))
 }
 
+fn field_extra(formatter: &mut fmt::Formatter<'_>, found: &str) -> fmt::Result {
+    formatter.write_str("expected the end of the line after time,series,value, found ")?;
+    if found.is_empty() {
+        return formatter.write_str("a comma and nothing behind it");
+    }
+    write!(
+        formatter,
+        "{found:?}; a series name with a comma needs quotes around it; numbers as 21,5 need ; between \
+         columns and --decimal-comma"
+    )
+}
+
+fn cell(formatter: &mut fmt::Formatter<'_>, column: &str, found: &str) -> fmt::Result {
+    write!(
+        formatter,
+        "column {column:?}: expected a number, true or false, or text in quotes, found {found:?} ("
+    )?;
+    if is_decimal_comma(found) {
+        return formatter.write_str("--decimal-comma takes 21,5 as a number)");
+    }
+    write!(formatter, "--columns {column}=text takes texts without quotes)")
+}
+
 impl fmt::Display for CsvProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -228,15 +251,7 @@ impl fmt::Display for CsvProblem {
             Self::FieldMissing { field } => {
                 write!(formatter, "expected a comma and the {field}, found the end of the line")
             }
-            Self::FieldExtra { found } if found.is_empty() => formatter.write_str(
-                "expected the end of the line after time,series,value, found a comma and nothing behind it",
-            ),
-            Self::FieldExtra { found } => write!(
-                formatter,
-                "expected the end of the line after time,series,value, found {found:?}; a series \
-                 name with a comma needs quotes around it; numbers as 21,5 need ; between columns and \
-                 --decimal-comma"
-            ),
+            Self::FieldExtra { found } => field_extra(formatter, found),
             Self::Time { found, fault } => {
                 write!(formatter, "expected {fault}, found {found:?}")
             }
@@ -282,16 +297,7 @@ impl fmt::Display for CsvProblem {
                 formatter,
                 "expected nothing in a column without a name, found {found:?} (give it a name)"
             ),
-            Self::Cell { column, found } if is_decimal_comma(found) => write!(
-                formatter,
-                "column {column:?}: expected a number, true or false, or text in quotes, found {found:?} \
-                 (--decimal-comma takes 21,5 as a number)"
-            ),
-            Self::Cell { column, found } => write!(
-                formatter,
-                "column {column:?}: expected a number, true or false, or text in quotes, found {found:?} \
-                 (--columns {column}=text takes texts without quotes)"
-            ),
+            Self::Cell { column, found } => cell(formatter, column, found),
             Self::Within { column, problem } => write!(formatter, "column {column:?}: {problem}"),
             Self::Guard { found, first_line, first_guarded } => {
                 formatter.write_str(&guard(found, *first_line, *first_guarded))
