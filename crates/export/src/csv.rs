@@ -15,7 +15,7 @@
 use crate::json::PIECE_BYTES;
 use crate::rows::{Rows, Told};
 use crate::{Exported, Request, Result, Sink};
-use baro_ondisk::Gap;
+use baro_ondisk::{Gap, written_name};
 use baro_store::{Batch, Column, Datum, Point, Selection, Store, ValueType, Values};
 use baro_sys::storage::Storage;
 use std::borrow::Cow;
@@ -123,6 +123,13 @@ pub fn value(out: &mut impl Write, value: &Datum<'_>) -> io::Result<()> {
 
 /// A name as a field.
 fn quoted(name: &str) -> Cow<'_, str> {
+    match written_name(name) {
+        Cow::Borrowed(name) => quoted_name(name),
+        Cow::Owned(name) => quoted_text(&name).into(),
+    }
+}
+
+fn quoted_name(name: &str) -> Cow<'_, str> {
     let guarded = guarded(name);
     if let Cow::Owned(_) = guarded {
         return quoted_text(name).into();
@@ -275,6 +282,8 @@ mod tests {
             ("'a'", "'a'"),
             ("a=b", "a=b"),
             ("=\"a\",b", "\"'=\"\"a\"\",b\""),
+            ("oven{zone=1}", "\"{\"\"oven{zone=1}\"\"}\""),
+            ("oven{zone=\"1\"}", "\"oven{zone=\"\"1\"\"}\""),
         ] {
             let mut out = Vec::new();
             row(&mut out, 7, name, &Datum::Float(-5.0), false).unwrap();

@@ -7,6 +7,7 @@
 
 use crate::rows::{Rows, Told};
 use crate::{Error, Result};
+use baro_ondisk::written_name;
 use baro_store::{Batch, Column, ValueType, Values};
 use std::io::Write;
 
@@ -101,7 +102,7 @@ fn string(out: &mut Vec<u8>, text: &str) -> std::io::Result<()> {
 impl<W: Write> Rows for Json<W> {
     fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> Result<()> {
         let mut start = b"{\"series\":".to_vec();
-        string(&mut start, &column.name).map_err(Error::Output)?;
+        string(&mut start, &written_name(&column.name)).map_err(Error::Output)?;
         start.extend_from_slice(b",\"time_ns\":");
         if let Values::F64(values) = batch.values {
             let infinite = values.iter().filter(|value| value.is_infinite()).count();

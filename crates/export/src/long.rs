@@ -19,6 +19,7 @@ use arrow_array::{
     ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, TimestampNanosecondArray,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use baro_ondisk::written_name;
 use baro_store::{Batch, Column, Every, Selection, ValueType, Values};
 use serde_json::json;
 use std::collections::HashMap;
@@ -171,7 +172,7 @@ impl Long {
         while from < rows {
             if self.place != Some(batch.target.place) {
                 self.place = Some(batch.target.place);
-                self.names.push(column.name.clone());
+                self.names.push(written_name(&column.name).into_owned());
                 self.bytes += column.name.len();
             }
             let most = rows.min(from + BATCH_ROWS - self.keys.len());

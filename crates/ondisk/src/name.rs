@@ -17,8 +17,8 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-use quoted::Part;
-pub use quoted::{is_plain_name, write_name, write_quoted};
+use quoted::{Part, write_canonical};
+pub use quoted::{is_plain_name, write_name, write_quoted, written_name};
 
 /// Longest text that is taken apart: with blanks and escapes a name that may be declared can be longer
 /// than [`NAME_BYTES_MAX`], but not by so much. It bounds the memory that a hostile text takes.
@@ -226,7 +226,7 @@ impl NameParser {
         self.text.clear();
         let (mut out, metric) = (core::mem::take(&mut self.text), self.metric.text(text));
         let labels = (0..self.labels.len()).filter_map(|at| self.label_at(text, at));
-        write_name(&mut out, &metric, labels);
+        write_canonical(&mut out, &metric, labels);
         self.text = out;
         &self.text
     }

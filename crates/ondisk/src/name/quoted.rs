@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is written in quotes is read as it was. Held by the model test beside this module.
 
-use super::{NameParser, word_end};
+use super::{NameParser, has_bare_labels, word_end};
 use alloc::borrow::Cow;
 use alloc::string::String;
 
@@ -111,10 +111,43 @@ pub fn write_quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Writes the canonical name of a metric with labels, which come by rising name: in quotes what needs
-/// them. A metric that is no plain name stands bare where it has no labels and can be taken for nothing
-/// else.
+/// Writes the name of a metric with labels, which come by rising name, so that it can be declared: in quotes
+/// what needs them. A metric that is no plain name stands bare where it has no labels and can be taken for
+/// nothing else.
 pub fn write_name(
+    out: &mut String,
+    metric: &str,
+    labels: impl Iterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
+) {
+    let mut labels = labels.peekable();
+    if labels.peek().is_none() && has_bare_labels(metric) {
+        write_alone(out, metric);
+    } else {
+        write_canonical(out, metric, labels);
+    }
+}
+
+/// A declared name as it can be declared again. `oven{zone=1}`, which is a metric without labels, is taken for
+/// one with a label whose quotes a shell has taken: it stands in quotes, `{"oven{zone=1}"}`.
+#[must_use]
+pub fn written_name(name: &str) -> Cow<'_, str> {
+    if !has_bare_labels(name) {
+        return name.into();
+    }
+    let mut written = String::new();
+    write_alone(&mut written, name);
+    written.into()
+}
+
+fn write_alone(out: &mut String, metric: &str) {
+    out.push('{');
+    write_quoted(out, metric);
+    out.push('}');
+}
+
+/// The same in the form in which it is stored: also what could be taken for a name whose labels have no
+/// quotes stands bare.
+pub(super) fn write_canonical(
     out: &mut String,
     metric: &str,
     labels: impl Iterator<Item = (impl AsRef<str>, impl AsRef<str>)>,

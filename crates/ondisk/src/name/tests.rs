@@ -235,3 +235,28 @@ fn labels_without_quotes_are_seen() {
         assert!(!has_bare_labels(other), "{other}");
     }
 }
+
+/// What stands bare in a store is taken, where it comes in again, for a name whose labels have lost their
+/// quotes; so it is written in quotes, which are the same name.
+#[test]
+fn a_name_that_is_written_is_declared_as_it_was() {
+    let mut parser = NameParser::new();
+    for (name, written) in [
+        ("oven", "oven"),
+        ("oven{zone=\"1\"}", "oven{zone=\"1\"}"),
+        ("oven{zone=1}", "{\"oven{zone=1}\"}"),
+        ("oven {zone=1} ", "{\"oven {zone=1} \"}"),
+        ("a{b", "a{b"),
+        ("living room", "living room"),
+    ] {
+        assert_eq!(written_name(name), written);
+        assert!(!has_bare_labels(&written_name(name)), "{name}");
+        assert_eq!(parser.canonical(written), name);
+        let mut new = String::new();
+        let no_labels = core::iter::empty::<(&str, &str)>();
+        if name.split('{').nth(1).is_none_or(|labels| !labels.contains('"')) {
+            write_name(&mut new, name, no_labels);
+            assert_eq!(new, written);
+        }
+    }
+}

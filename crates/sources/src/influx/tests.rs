@@ -52,6 +52,8 @@ fn escapes_are_undone_and_made_anew_in_names() {
         of("a{b\\=\"1 f=1,\"}=2"),
         ["1 None a{b=\"1_f Float(1.0)", "1 None {\"a{b=\\\"1_\\\"}\"} Float(2.0)",]
     );
+    // And one that could be taken for a metric whose label has lost its quotes.
+    assert_eq!(of("nan{1 \\=7_\\=}=2"), ["1 None {\"nan{1_=7_=}\"} Float(2.0)"]);
     // As Prometheus writes it: the tag says the measurement again, which is no label.
     assert_eq!(
         of("ALERTS,__name__=ALERTS,host=a value=1\nup,__name__=up value=1"),
