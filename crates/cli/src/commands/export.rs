@@ -2,7 +2,7 @@
 
 mod columns;
 
-use super::making::{NewFile, ordinary};
+use super::making::{Behind, NewFile, ordinary};
 use super::query::tell_nothing;
 use super::{Format, RATE_BESIDE_RECORDER, damaged, is_recorded, pin, print_json, selection};
 use crate::failure::{Mistake, Outcome, Result};
@@ -14,7 +14,6 @@ use baro_sys::storage::Access;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// What is written.
@@ -37,8 +36,6 @@ enum PartitionBy {
     /// A folder date=YYYY-MM-DD for each day (UTC) that has samples
     Date,
 }
-
-const BUFFER_BYTES: usize = 1 << 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: baro export /data/s hour.parquet --from 1h")]
@@ -193,15 +190,15 @@ fn write(
     store: &Store,
     request: &Request,
     output: Output,
-    mut file: NewFile,
+    file: NewFile,
 ) -> Result<(Exported, u64)> {
-    let out = BufWriter::with_capacity(BUFFER_BYTES, &mut file);
+    let mut out = Behind::start(file)?;
     let exported = match output {
-        Output::Mcap => baro_export::to_mcap(store, request, out)?,
+        Output::Mcap => baro_export::to_mcap(store, request, &mut out)?,
         // The others have gone their own way.
-        _ => baro_export::to_csv(store, request, out)?,
+        _ => baro_export::to_csv(store, request, &mut out)?,
     };
-    Ok((exported, file.finish()?))
+    Ok((exported, out.finish()?.finish()?))
 }
 
 fn print(
