@@ -47,8 +47,6 @@ pub fn export<S: Storage, W: Write + Seek>(
     let options = WriteOptions::new()
         .compression(None)
         .chunk_size(Some(CHUNK_BYTES))
-        // A chunk is written once, whole, and not again at its head: that would be on its way to the device.
-        .disable_seeking(true)
         .library(concat!("barograph ", env!("CARGO_PKG_VERSION")))
         .emit_message_indexes(found <= INDEXED_CHANNELS_MAX);
     let writer = options.create(out)?;

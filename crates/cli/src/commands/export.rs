@@ -2,7 +2,7 @@
 
 mod columns;
 
-use super::making::{Behind, NewFile, ordinary};
+use super::making::{NewFile, ordinary};
 use super::query::tell_nothing;
 use super::{Format, RATE_BESIDE_RECORDER, damaged, is_recorded, pin, print_json, selection};
 use crate::failure::{Mistake, Outcome, Result};
@@ -14,6 +14,7 @@ use baro_sys::storage::Access;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// What is written.
@@ -36,6 +37,8 @@ enum PartitionBy {
     /// A folder date=YYYY-MM-DD for each day (UTC) that has samples
     Date,
 }
+
+const BUFFER_BYTES: usize = 1 << 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: baro export /data/s hour.parquet --from 1h")]
@@ -190,15 +193,15 @@ fn write(
     store: &Store,
     request: &Request,
     output: Output,
-    file: NewFile,
+    mut file: NewFile,
 ) -> Result<(Exported, u64)> {
-    let mut out = Behind::start(file)?;
+    let out = BufWriter::with_capacity(BUFFER_BYTES, &mut file);
     let exported = match output {
-        Output::Mcap => baro_export::to_mcap(store, request, &mut out)?,
+        Output::Mcap => baro_export::to_mcap(store, request, out)?,
         // The others have gone their own way.
-        _ => baro_export::to_csv(store, request, &mut out)?,
+        _ => baro_export::to_csv(store, request, out)?,
     };
-    Ok((exported, out.finish()?.finish()?))
+    Ok((exported, file.finish()?))
 }
 
 fn print(

@@ -6,10 +6,6 @@
 //! Invariant: after a failure or SIGINT, SIGTERM, SIGHUP the folder is as it was. Held by
 //! `what_is_not_whole_is_not_there`.
 
-mod behind;
-
-pub(crate) use behind::Behind;
-
 use crate::failure::{Failure, Result};
 use crate::size::show_bytes;
 use baro_sys::disk::Disk;
