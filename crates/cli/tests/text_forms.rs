@@ -129,6 +129,26 @@ fn what_is_not_understood_is_refused_with_a_sentence_and_nothing_is_taken() {
     }
 }
 
+/// Stored bare, such a name could not come in again: it is taken for one whose labels a shell has robbed of
+/// their quotes. So every form has it in quotes.
+#[test]
+fn a_name_that_looks_like_labels_without_quotes_goes_out_and_comes_in() {
+    let folder = Folder::new("text-bare-labels");
+    let (first, second) = (store(&folder, "first"), store(&folder, "second"));
+    let line = b"nan{1 \\=7_\\=}=2 1767225600000000000\n";
+    let made = run(&["import", &first, "-", "--input", "influx"], line);
+    assert_eq!(made.status.code(), Some(0), "{}", said(&made));
+    let rows = format!("{HEADER}1767225600000000000,\"{{\"\"nan{{1_=7_=}}\"\"}}\",2\n");
+    for out in ["o.csv", "o.parquet", "o.ndjson"] {
+        let file = folder.path(out);
+        assert!(run(&["query", &first, "-o", &file], b"").status.success());
+        let again = run(&["import", &second, &file], b"");
+        assert_eq!(again.status.code(), Some(0), "{out}: {}", said(&again));
+        assert_eq!(String::from_utf8(read(&second, "query", "csv")).unwrap(), rows, "{out}");
+        assert!(run(&["delete", &second, "{\"nan{1_=7_=}\"}", "--yes"], b"").status.success());
+    }
+}
+
 /// A later import knows of which two names a series was made, and so does one of another form.
 #[test]
 fn names_that_would_become_one_are_refused_by_a_later_import_too() {

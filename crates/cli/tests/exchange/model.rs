@@ -1,6 +1,6 @@
 //! Random samples of all types under names of any characters, and what a store shows.
 
-use baro_ondisk::write_name;
+use baro_ondisk::{write_name, written_name};
 use baro_store::{Interval, Query, Selection, Store, Values};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -156,7 +156,8 @@ pub(crate) fn shown(path: &str) -> Shown {
                 Values::Bool(values) => Value::Boolean(values[at]),
                 Values::Text(texts) => Value::Text(texts.get(at).unwrap().to_owned()),
             };
-            let name = selection.columns()[batch.target.place].name.clone();
+            let name = &selection.columns()[batch.target.place].name;
+            let name = written_name(name).into_owned();
             assert!(shown.insert((name, *time_ns), value).is_none());
         }
         ControlFlow::Continue(())
