@@ -145,7 +145,7 @@ fn a_name_that_looks_like_labels_without_quotes_goes_out_and_comes_in() {
         let again = run(&["import", &second, &file], b"");
         assert_eq!(again.status.code(), Some(0), "{out}: {}", said(&again));
         assert_eq!(String::from_utf8(read(&second, "query", "csv")).unwrap(), rows, "{out}");
-        assert!(run(&["delete", &second, "{\"nan{1_=7_=}\"}", "--yes"], b"").status.success());
+        assert!(run(&["delete", &second, "{\"nan{1_=7_=}\"}"], b"").status.success());
     }
 }
 

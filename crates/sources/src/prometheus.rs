@@ -20,7 +20,7 @@ use crate::milliseconds::InMilliseconds;
 use crate::number::{self, NumberFault};
 use crate::sample::{Mark, Refused, Sample, Scalar};
 use crate::time::{TimeFault, Times};
-use baro_ondisk::{NameParser, Type, name_end};
+use baro_ondisk::{NameParser, Type, name_end, written_name};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -238,7 +238,7 @@ impl Reader {
             Ok(Row { series, value, time_ns, exemplar }) => {
                 self.exemplars += u64::from(exemplar);
                 let (value, mark) = (Scalar::Float(value), Mark::As(Type::F64));
-                let series = Cow::Borrowed(self.names.canonical(&series));
+                let series = written_name(self.names.canonical(&series));
                 item(Ok(Sample { line, time_ns, series, joint: None, value, mark }));
             }
             Err((offset, problem)) => fail(mark_bytes + offset, problem),

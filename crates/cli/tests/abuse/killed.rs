@@ -49,7 +49,7 @@ fn a_small_log_loses_nothing_at_a_takeover() {
             drop(child.wait_with_output());
             let (code, report) = next_recorder(&store, seed + life);
             let warned = report["reservations"].to_string();
-            assert!(warned.contains("has to wait for settling"), "{warned}");
+            assert!(warned.contains("after a kill, what the rings hold"), "{warned}");
             let there = count(&store).unwrap();
             let waiting = report["left_in_rings"].as_u64().unwrap();
             let lost = report["lost_durable_samples"].as_u64().unwrap();
