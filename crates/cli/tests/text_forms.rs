@@ -80,7 +80,9 @@ fn csv_of_others_is_understood() {
         (
             &[],
             "1,\"{\"\"oven{zone=1}\"\"}\",2\n2,\"{\"\"oven{zone=1}\"\"}\",3\n",
-            format!("{HEADER}1,oven{{zone=1}},2\n2,oven{{zone=1}},3\n"),
+            format!(
+                "{HEADER}1,\"{{\"\"oven{{zone=1}}\"\"}}\",2\n2,\"{{\"\"oven{{zone=1}}\"\"}}\",3\n"
+            ),
         ),
         (&["--zone", "UTC"], "time,a\n01-Jan-2026 00:00:00,2\n", format!("{HEADER}{day},a,2\n")),
     ] {

@@ -7,7 +7,7 @@ use crate::commands::making::{NewFile, ordinary};
 use crate::failure::{Mistake, Result};
 use baro_export::rows::{Rows, Told};
 use baro_export::{Arrow, Csv, Json, Parquet, csv};
-use baro_store::{Every, Selection};
+use baro_store::{Aggregate, Every, Selection};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -88,12 +88,15 @@ pub(super) fn rows_of<'a, W: Write + Send + 'a>(
     every: Option<Every>,
     out: W,
 ) -> Result<Box<dyn Rows + 'a>> {
+    // What is made of many is no sample to be recorded again; one of them is.
+    use Aggregate::{First, Last, Max, Min};
+    let samples = every.is_none_or(|every| matches!(every.aggregate, First | Last | Max | Min));
     Ok(match format {
         RowsFormat::Table => Box::new(Table::new(out)),
         RowsFormat::Text => Box::new(Text::new(out)),
-        RowsFormat::Csv => Box::new(Csv::typed(out, csv::needs_types(selection))),
-        RowsFormat::Json => Box::new(Json::array(out).typed(true)),
-        RowsFormat::Ndjson => Box::new(Json::lines(out).typed(true)),
+        RowsFormat::Csv => Box::new(Csv::typed(out, samples && csv::needs_types(selection))),
+        RowsFormat::Json => Box::new(Json::array(out).typed(every.is_none())),
+        RowsFormat::Ndjson => Box::new(Json::lines(out).typed(every.is_none())),
         RowsFormat::Arrow => Box::new(Arrow::new(selection, every, out)?),
         RowsFormat::Parquet => Box::new(Parquet::new(selection, every, out)?),
     })
