@@ -142,7 +142,6 @@ pub struct Settling {
     end: Option<Sender<()>>,
     pace: Arc<Pace>,
     shared: Arc<Shared>,
-    taken: Arc<Taken>,
 }
 
 impl Settling {
@@ -166,7 +165,7 @@ impl Settling {
         settling: SettlingOptions,
         taken: Arc<Taken>,
     ) -> Result<Self> {
-        let pace = Arc::new(Pace::beside(options.rest, Arc::clone(&taken)));
+        let pace = Arc::new(Pace::beside(options.rest, taken));
         let shared = Arc::new(Shared::default());
         shared.update(|status| status.damage.extend(handover::damage_at(path)));
         let (end, ended) = channel();
@@ -187,7 +186,7 @@ impl Settling {
             .name("baro-settle".to_owned())
             .spawn(move || work.run(&ended))
             .map_err(|e| baro_sys::Error::new("start thread", "", e))?;
-        Ok(Settling { thread: Some(thread), end: Some(end), pace, shared, taken })
+        Ok(Settling { thread: Some(thread), end: Some(end), pace, shared })
     }
 
     /// Tells the thread how far the log is; costs nothing. Without it the thread looks for itself.
@@ -220,7 +219,7 @@ impl Settling {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
             // What was read for a run that did not come.
-            self.taken.give_up();
+            self.pace.taken().give_up();
         }
     }
 }
