@@ -39,7 +39,7 @@ mod units;
 mod verify;
 mod watch;
 
-use crate::failure::{Outcome, Result};
+use crate::failure::{Failure, Outcome, Result};
 pub(crate) use baro_command::{Format, print_json};
 use baro_log::{Role, StoreLock};
 use baro_store::Store;
@@ -63,6 +63,39 @@ fn open_to_ask(path: &Path) -> Result<Store> {
     let alone = matches!(is_recorded(path), Ok(false));
     let access = if alone { Access::Read } else { Access::ReadDirect };
     Ok(Store::open_as(path, access)?)
+}
+
+/// A store that is recorded into is opened so often until it is read before it is recycled.
+const ASKED_MAX: u32 = 8;
+
+/// Asks a store, which is opened by `open`, and opens it anew where it was recycled before it was read; as
+/// long as `again` says so, since nothing of an answer has been given.
+fn ask<T>(
+    open: impl Fn() -> Result<Store>,
+    again: impl Fn() -> bool,
+    mut asked: impl FnMut(&Store) -> Result<T>,
+) -> Result<(Store, T)> {
+    let mut left = ASKED_MAX;
+    loop {
+        let store = open()?;
+        left -= 1;
+        match asked(&store) {
+            Ok(answer) => return Ok((store, answer)),
+            Err(failure) if left > 0 && is_outdated(&failure) && again() => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+}
+
+/// Whether the store has been recycled since it was opened.
+fn is_outdated(failure: &Failure) -> bool {
+    failure.causes().any(|cause| {
+        matches!(cause.downcast_ref(), Some(baro_store::Error::Recycled { .. }))
+            || matches!(
+                cause.downcast_ref(),
+                Some(baro_export::Error::Store(baro_store::Error::Recycled { .. }))
+            )
+    })
 }
 
 #[derive(Debug, Subcommand)]

@@ -8,33 +8,9 @@
 use crate::Result;
 use crate::walk::{Blocks, FoundHeader};
 use baro_ondisk::limits::{BLOCK_BYTES_MAX, UNIT_BYTES};
-use baro_ondisk::{BLOCK_HEADER_BYTES, Block, BlockHeader, Section, SegmentHeader};
+use baro_ondisk::{BLOCK_HEADER_BYTES, Block, BlockHeader, Held, Section, SegmentHeader};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::StorageFile;
-
-/// Records, and samples in them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
-    /// Records.
-    pub records: u64,
-    /// Samples in them: numbers and texts.
-    pub samples: u64,
-}
-
-impl Held {
-    /// Both together.
-    #[must_use]
-    pub fn plus(self, other: Held) -> Held {
-        Held { records: self.records + other.records, samples: self.samples + other.samples }
-    }
-
-    /// What is left without `other`, which may be more.
-    #[must_use]
-    pub fn without(self, other: Held) -> Held {
-        let records = self.records.saturating_sub(other.records);
-        Held { records, samples: self.samples.saturating_sub(other.samples) }
-    }
-}
 
 /// What the blocks below sequence `end` of the segment in `file` hold, whose header and its CRC have been
 /// read. Of a block whose samples cannot be counted the records count. Blocks for the device.

@@ -7,13 +7,13 @@ use super::closed::closed_end;
 use super::names::{BACKUP_MARK, IDENTITY, segment_name};
 use super::rebuilt::rebuild;
 use super::session::{Extent, Proof, dead_from, judge};
-use super::settled::last_settled_epoch;
+use super::settled::read_progress;
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, Beside, DeadTail, End, Identity, Lives, SegmentHeader, SegmentKind,
-    Summary, Wear,
+    BLOCK_HEADER_BYTES, Beside, DeadTail, End, Identity, Lives, Recycled, SegmentHeader,
+    SegmentKind, Settled, Summary, Wear,
 };
 use baro_sys::disk::Disk;
 use baro_sys::memory::AlignedBuffer;
@@ -82,6 +82,9 @@ pub struct Recovery {
     /// What the newest segment with live blocks holds: for the header of the next one. None if some
     /// of its blocks are damaged or dead.
     pub summary: Option<Summary>,
+    /// What earlier sessions have recycled before it was in runs, as headers tell. All of it is told where
+    /// the last session was closed in order.
+    pub recycled: Recycled,
 }
 
 /// Opens the folder of the store at `path`. Where there is no folder there is no store: the next
@@ -229,9 +232,12 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     let segments = Segments::read(storage, &identity)?;
     let newest = segments.started.last().map(|(header, _)| header.session);
     let newest_epoch = segments.started.last().map_or(0, |(header, _)| header.epoch);
+    let progress = read_progress(storage, identity.store);
+    let settled = progress.map_or(Settled::default(), |(_, settled)| settled);
     let mut recovery = Recovery {
         last_session: segments.started.iter().map(|(h, _)| h.session).max().unwrap_or(0),
-        last_epoch: newest_epoch.max(last_settled_epoch(storage, identity.store)),
+        last_epoch: newest_epoch.max(settled.last_epoch()),
+        recycled: segments.beside.recycled.resolved(settled),
         identity,
         scanned_segments: 0,
         tail_blocks: 0,
@@ -261,7 +267,11 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         let mut known = proof.of(&header, &recovery.segments.ends, &recovery.dead);
         if tails.is_empty() {
             let file = storage.open(&segment_name(header.index), Access::ReadDirect)?;
-            known = known.max(closed_end(&file, &header)?.min(dead_from));
+            let closed = closed_end(&file, &header)?;
+            if closed > 0 {
+                recovery.recycled.told = recovery.recycled.held;
+            }
+            known = known.max(closed.min(dead_from));
         }
         let tail = read_tail(storage, &mut blocks, header, crc, (dead_from, known))?;
         proof.pass(&tail.extent);

@@ -55,11 +55,6 @@ pub fn write_manifest<S: Storage>(storage: &S, manifest: &Manifest) -> Result<()
     Ok(())
 }
 
-/// The highest epoch that is settled, or in part.
-pub(super) fn last_settled_epoch<S: Storage>(storage: &S, store: StoreId) -> u64 {
-    read_progress(storage, store).map_or(0, |(_, settled)| settled.last_epoch())
-}
-
 /// Where more is settled than the log that `recovery` found has ever had, somebody has changed the
 /// manifest: what is recorded from now on would count as settled, and never be read. So nothing counts
 /// as settled any more, durably, and one block as damaged, so that it stays told. Whatever is in runs

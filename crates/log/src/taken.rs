@@ -6,7 +6,7 @@
 //! `what_settling_had_read_is_not_lost` (the store's `tests/settling_loses.rs`).
 
 use crate::Held;
-use baro_ondisk::Settled;
+use baro_ondisk::{Settled, Waiting};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Shared by a recorder and the settler beside it. The settler's thread may be of the lowest priority: so the
@@ -23,6 +23,15 @@ pub struct LostUnsettled {
     pub segments: u32,
     /// What they held that is in no run.
     pub held: Held,
+}
+
+/// What of the log is lost, and what is lost unless a run comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SoFar {
+    /// In no run, and in none that is to come.
+    pub lost: LostUnsettled,
+    /// Read by a settler that has not put it into a run yet, and nowhere else.
+    pub waiting: [Waiting; Waiting::MAX],
 }
 
 /// A segment that is reused though not all of it is known to be in runs.
@@ -61,6 +70,13 @@ struct Epoch {
 }
 
 impl Epoch {
+    fn waiting(&self) -> Option<Waiting> {
+        let held = self.gone?;
+        let read = held.without(held.without(self.read));
+        let held = read.without(self.in_runs);
+        (!self.empty && held != Held::default()).then_some(Waiting { epoch: self.epoch, held })
+    }
+
     fn lost(&self) -> LostUnsettled {
         let held = match self.gone {
             Some(held) if !self.empty => held.without(self.read),
@@ -71,7 +87,9 @@ impl Epoch {
 }
 
 impl LostUnsettled {
-    fn plus(self, other: LostUnsettled) -> LostUnsettled {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: LostUnsettled) -> LostUnsettled {
         let segments = self.segments.saturating_add(other.segments);
         LostUnsettled { segments, held: self.held.plus(other.held) }
     }
@@ -171,12 +189,14 @@ impl Taken {
 
     /// These segments are reused, in any order with what is read of them. Takes them out of `reused`, and
     /// returns what is lost; does not wait: if somebody has the lock nothing is done.
-    pub fn try_reused(&self, reused: &mut Vec<Reused>) -> Option<LostUnsettled> {
-        match self.inner.try_lock() {
-            Ok(mut inner) => Some(inner.reused(reused)),
-            Err(TryLockError::Poisoned(inner)) => Some(inner.into_inner().reused(reused)),
-            Err(TryLockError::WouldBlock) => None,
-        }
+    pub fn try_reused(&self, reused: &mut Vec<Reused>) -> Option<SoFar> {
+        let mut inner = match self.inner.try_lock() {
+            Ok(inner) => inner,
+            Err(TryLockError::Poisoned(inner)) => inner.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let lost = inner.reused(reused);
+        Some(SoFar { lost, waiting: inner.waiting() })
     }
 
     /// The same, but waits.
@@ -208,6 +228,10 @@ impl Inner {
         self.lost()
     }
 
+    fn waiting(&self) -> [Waiting; Waiting::MAX] {
+        Waiting::kept(self.epochs.iter().filter_map(Epoch::waiting))
+    }
+
     fn lost(&self) -> LostUnsettled {
         self.epochs.iter().fold(self.lost, |sum, known| sum.plus(known.lost()))
     }
@@ -235,7 +259,10 @@ mod tests {
         taken.begin(at(1));
         taken.read(1, held(3));
         reuse(&taken, 1, 5);
-        assert_eq!(taken.lost(), LostUnsettled { segments: 1, held: held(2) });
+        let lost = LostUnsettled { segments: 1, held: held(2) };
+        let mut waiting = [Waiting::default(); Waiting::MAX];
+        waiting[0] = Waiting { epoch: 1, held: held(3) };
+        assert_eq!(taken.try_reused(&mut Vec::new()), Some(SoFar { lost, waiting }));
         assert!(taken.holds_the_only_copy());
         // A block more is read before the segment is written over.
         taken.read(1, held(1));
@@ -292,7 +319,8 @@ mod tests {
         assert_eq!((taken.try_reused(&mut waiting), waiting.len()), (None, 4));
         drop(guard);
         let lost = LostUnsettled { segments: 1, held: held(4) };
-        assert_eq!((taken.try_reused(&mut waiting), waiting.len()), (Some(lost), 0));
+        let told = taken.try_reused(&mut waiting).map(|so_far| so_far.lost);
+        assert_eq!((told, waiting.len()), (Some(lost), 0));
         taken.passed_over(9);
         assert_eq!(taken.lost(), lost);
     }

@@ -5,10 +5,10 @@
 //! It stands in bytes that older versions left 0, and says nothing then.
 
 use crate::bytes::{put, u32_at, u64_at};
-use crate::crc32c;
 use crate::identity::seal_unit;
 use crate::limits::UNIT_BYTES;
 use crate::segment::FLAGS_AT;
+use crate::{Recycled, crc32c};
 use alloc::collections::BTreeMap;
 
 /// The rest of a store as it was when a segment was begun.
@@ -20,6 +20,8 @@ pub struct Beside {
     pub changed: bool,
     /// Generation of the manifest that was the newest then; 0 if none was known.
     pub generation: u64,
+    /// What had been recycled before it was in runs.
+    pub recycled: Recycled,
 }
 
 /// Which segments of a log have been started, each by the number of its file and its epoch.
@@ -57,6 +59,7 @@ impl Beside {
         put(unit, BESIDE_AT, &count.to_le_bytes());
         put(unit, BESIDE_AT + 4, &crc.to_le_bytes());
         put(unit, BESIDE_AT + 8, &self.generation.to_le_bytes());
+        self.recycled.put(unit);
         seal_unit(unit);
         u32_at(unit, 12)
     }
@@ -67,6 +70,7 @@ impl Beside {
             segments: if newest { other.segments } else { self.segments },
             changed: self.changed || other.changed,
             generation: self.generation.max(other.generation),
+            recycled: self.recycled.meet(&other.recycled, newest),
         };
     }
 
@@ -83,6 +87,7 @@ impl Beside {
             segments: (flags & HAS_LIVES != 0).then_some(lives),
             changed: flags & CHANGED != 0,
             generation: u64_at(unit, BESIDE_AT + 8),
+            recycled: Recycled::of(unit),
         }
     }
 }
@@ -90,7 +95,7 @@ impl Beside {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SegmentHeader, SegmentKind, StoreId, Wear};
+    use crate::{Held, SegmentHeader, SegmentKind, StoreId, Waiting, Wear};
 
     #[test]
     fn what_is_put_is_read_and_nothing_else_of_the_header_changes() {
@@ -113,9 +118,13 @@ mod tests {
         assert_eq!(Beside::of(&unit), Beside::default());
         let lives = Lives::of(&BTreeMap::from([(0, 1), (4, 2)]));
         assert_ne!(lives, Lives::of(&BTreeMap::from([(0, 2), (4, 1)])));
+        let held = |records| Held { records, samples: u64::MAX };
+        let waiting = |epoch| Waiting { epoch, held: held(7 * epoch) };
+        let waiting = [waiting(1), waiting(2), waiting(3)];
+        let recycled = Recycled { segments: 2, held: held(9), told: held(8), waiting };
         for segments in [None, Some(lives)] {
             for changed in [false, true] {
-                let beside = Beside { segments, changed, generation: 77 };
+                let beside = Beside { segments, changed, generation: 77, recycled };
                 let crc = beside.put(&mut unit);
                 assert_eq!(Beside::of(&unit), beside);
                 assert_eq!(SegmentHeader::decode(&unit), Ok((header, crc)));

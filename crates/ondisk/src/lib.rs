@@ -28,6 +28,7 @@ mod manifest;
 mod name;
 mod pin;
 mod record;
+mod recycled;
 mod request;
 mod samples;
 mod scan;
@@ -57,6 +58,7 @@ pub use name::{
 };
 pub use pin::{Copies, Pin, PinState};
 pub use record::{Gap, Kind, Record, Records, text};
+pub use recycled::{Held, Recycled, Waiting};
 pub use request::{Answered, DeclareAnswer, DeclareRequest, RequestBuilder};
 pub use samples::Samples;
 pub use scan::{End, Scan, Step};

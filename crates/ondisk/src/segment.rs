@@ -132,8 +132,9 @@ impl Wear {
 pub(crate) const FLAGS_AT: usize = 108;
 /// There is a summary; older writers left none.
 const HAS_SUMMARY: u32 = 1;
-const ENTRIES_AT: usize = 112;
-const ENTRY_BYTES: usize = 24;
+pub(crate) const ENTRIES_AT: usize = 112;
+pub(crate) const ENTRY_BYTES: usize = 24;
+pub(crate) const RECYCLED_AT: usize = 3856;
 const SUMMARY_AT: usize = 3976;
 const WEAR_AT: usize = 4048;
 

@@ -3,7 +3,7 @@
 use crate::Options;
 use crate::keeper::{Growth, Keeper};
 use crate::ring::RingFolder;
-use baro_log::Recovery;
+use baro_log::{Held, Recovery};
 use baro_ondisk::{Wear, WhenFull};
 use baro_promises::{Facts, Holds, Judged, Promise, RingFacts, judge};
 use baro_sys::disk::Disk;
@@ -67,6 +67,9 @@ pub struct Opening {
     pub pins_damaged: Vec<(String, String)>,
     /// What was handed to the device since init.
     pub wear: Wear,
+    /// What earlier recorders, which were killed, had recycled before it was in runs: lost, and told to
+    /// nobody.
+    pub recycled_before: Held,
     /// Bytes of the rings, where they are more than half of a log that recycles what is settled.
     pub rings_over_half: Option<u64>,
     /// Time that the open took.
@@ -93,6 +96,7 @@ impl Opening {
                 .map(|(index, error)| format!("{}: {error}", baro_log::segment_name(*index))),
             segments_scanned: recovery.scanned_segments,
             tail_blocks: recovery.tail_blocks,
+            recycled_before: recovery.recycled.untold(),
             ring_folder: rings.path().map(Path::to_owned),
             rings_passed_over: rings.passed_over().to_vec(),
             ..Opening::default()

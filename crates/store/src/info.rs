@@ -4,7 +4,7 @@ use crate::Result;
 use crate::segments::SegmentFile;
 use crate::store::Store;
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{Identity, Wear};
+use baro_ondisk::{Identity, Recycled, Wear};
 use baro_sys::storage::Storage;
 
 /// A store as its headers tell.
@@ -63,6 +63,8 @@ pub struct Info {
     pub segments_unsettled: u32,
     /// Sample sections in them.
     pub unsettled_bytes: u64,
+    /// What was recycled since init before it was in runs.
+    pub recycled: Recycled,
 }
 
 impl Info {
@@ -100,6 +102,14 @@ pub(crate) fn join(a: Option<(i64, i64)>, (min, max): (i64, i64)) -> Option<(i64
 }
 
 impl<S: Storage> Store<S> {
+    /// What was recycled since init before it was in runs, as far as headers of segments tell: a segment's
+    /// says what was lost when it was begun. What settling had read then and has put into no run is counted
+    /// as lost; beside a recorder it may still come.
+    #[must_use]
+    pub fn recycled(&self) -> Recycled {
+        self.segments.beside.recycled.resolved(self.settled())
+    }
+
     /// Time of the earliest record there is; `None` if there is none. Reads the headers of all blocks, and
     /// of the log no more.
     ///
@@ -147,6 +157,7 @@ impl<S: Storage> Store<S> {
             runs_times_ns: None,
             segments_unsettled: 0,
             unsettled_bytes: 0,
+            recycled: self.recycled(),
         };
         let settled = self.settled();
         for run in self.runs.manifest.runs.iter().filter(|run| run.samples > 0) {

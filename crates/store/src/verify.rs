@@ -16,7 +16,7 @@ use crate::read::{LiveBlock, Notes};
 use crate::store::Store;
 use baro_log::CATALOG;
 use baro_ondisk::{
-    Error as Format, Gap, Kind, Record, SampleColumns, Samples, Section, What, text,
+    Error as Format, Gap, Kind, Record, Recycled, SampleColumns, Samples, Section, What, text,
 };
 use baro_sys::storage::{Access, Storage};
 use std::collections::{BTreeSet, HashMap};
@@ -45,6 +45,8 @@ pub struct VerifyReport {
     pub gaps: u64,
     /// Records that gap records account for, by cause.
     pub lost: Gap,
+    /// What was recycled since init before it was in runs: [`Store::recycled`].
+    pub recycled: Recycled,
     /// Records missing where blocks are missing too: recycled, or damage.
     pub records_missing_with_blocks: u64,
     /// Records missing from a producer's sequence with neither a gap record nor a missing block.
@@ -113,6 +115,7 @@ pub fn verify<S: Storage>(
             damage,
             tails: index.tails.clone(),
             dead_blocks: index.dead_blocks,
+            recycled: store.recycled(),
             recycled_while_reading: index.recycled,
             ..VerifyReport::default()
         },

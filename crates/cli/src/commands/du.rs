@@ -1,6 +1,6 @@
 //! `baro du`: bytes and samples of each series, and of the parts of a store.
 
-use super::{Format, selection};
+use super::{Format, ask, selection};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
@@ -23,14 +23,21 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let store = Store::open(&arguments.store)?;
-    let ids = match arguments.selectors.as_slice() {
-        [] => None,
-        selectors => Some(selection::of(&store, selectors)?.ids()),
-    };
-    let parts = store.parts()?;
-    let mut series: Vec<SeriesUsage> = Vec::new();
-    let notes = store.usage(ids.as_deref(), |one| series.push(one))?;
+    let open = || Ok(Store::open(&arguments.store)?);
+    let (store, (parts, series, notes)) = ask(
+        open,
+        || true,
+        |store| {
+            let ids = match arguments.selectors.as_slice() {
+                [] => None,
+                selectors => Some(selection::of(store, selectors)?.ids()),
+            };
+            let parts = store.parts()?;
+            let mut series: Vec<SeriesUsage> = Vec::new();
+            let notes = store.usage(ids.as_deref(), |one| series.push(one))?;
+            Ok((parts, series, notes))
+        },
+    )?;
     match arguments.format {
         Format::Text => text(&store, &series, &parts)?,
         Format::Json => json(&store, &series, &parts)?,

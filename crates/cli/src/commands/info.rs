@@ -5,7 +5,7 @@ use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
 use baro_log::{Role, StoreLock};
-use baro_ondisk::WhenFull;
+use baro_ondisk::{Recycled, WhenFull};
 use baro_promises::{Judged, Look};
 use baro_recorder::inspect::{FoundRing, RingSearch, rings_at};
 use baro_show::plural;
@@ -142,6 +142,7 @@ pub(super) fn runs_lines(info: &Info) -> Vec<String> {
     if let Some((from_ns, to_ns)) = info.runs_times_ns {
         lines.push(format!("          {} to {}", time::show(from_ns), time::show(to_ns)));
     }
+    lines.extend(recycled_line(&info.recycled));
     if info.unsettled_bytes > 0 {
         let bytes = show_bytes(info.unsettled_bytes);
         let segments = info.segments_unsettled;
@@ -365,6 +366,25 @@ fn as_json(
     document
 }
 
+/// What was reused before it was settled, if anything was, for people. Settling may still save some of it
+/// beside a recorder: so it is the most that can be.
+pub(super) fn recycled_line(recycled: &Recycled) -> Option<String> {
+    let Recycled { segments, held, .. } = *recycled;
+    let (records, samples) = (plural(held.records, "record"), plural(held.samples, "sample"));
+    let segments = plural(segments, "segment");
+    (*recycled != Recycled::default()).then(|| {
+        format!(
+            "lost      {records} with {samples} at most: {segments} of the log were reused before they were \
+             settled, since init"
+        )
+    })
+}
+
+pub(super) fn recycled_json(recycled: &Recycled) -> serde_json::Value {
+    let Recycled { segments, held, .. } = recycled;
+    json!({ "segments": segments, "records": held.records, "samples": held.samples })
+}
+
 fn runs_json(info: &Info, deleted: &DeletedRoom, around: &Around) -> serde_json::Value {
     json!({
         "runs": info.runs,
@@ -375,6 +395,7 @@ fn runs_json(info: &Info, deleted: &DeletedRoom, around: &Around) -> serde_json:
         "bytes_per_sample": info.bytes_per_sample(),
         "segments_unsettled": info.segments_unsettled,
         "unsettled_bytes": info.unsettled_bytes,
+        "recycled_unsettled": recycled_json(&info.recycled),
         "deletions": deleted.deletions,
         "deleted_series": deleted.series,
         "deleted_runs_bytes_estimated": deleted.runs_bytes,

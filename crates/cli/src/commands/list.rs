@@ -1,6 +1,6 @@
 //! `baro list`: series and channels.
 
-use super::{Format, print_json, selection};
+use super::{Format, ask, print_json, selection};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
@@ -32,10 +32,10 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let store = Store::open(&arguments.store)?;
     if arguments.counts {
-        return counted(arguments, &store);
+        return counted(arguments);
     }
+    let store = Store::open(&arguments.store)?;
     let mut out = Lines::printed();
     let json = arguments.format == Format::Json;
     let mut listed = 0_u64;
@@ -133,8 +133,10 @@ fn fields(layout: &Layout) -> Value {
     layout.fields().iter().map(field).collect()
 }
 
-fn counted(arguments: &Arguments, store: &Store) -> Result<Outcome> {
-    let (mut listed, notes) = store.counts()?;
+fn counted(arguments: &Arguments) -> Result<Outcome> {
+    let open = || Ok(Store::open(&arguments.store)?);
+    let (store, (mut listed, notes)) = ask(open, || true, |store| Ok(store.counts()?))?;
+    let store = &store;
     if let Some(selectors) = selectors(arguments, store)? {
         let wanted = store.catalog().select(&selectors)?;
         listed.retain(|entry| wanted.binary_search(&entry.id).is_ok());

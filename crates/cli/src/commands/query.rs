@@ -6,7 +6,7 @@ mod steps;
 mod table;
 mod text;
 
-use super::{damaged, open_to_ask, selection, text_form};
+use super::{ask, damaged, open_to_ask, selection, text_form};
 use crate::failure::{Mistake, Outcome, Result};
 use crate::size;
 use crate::time::{self, Moment};
@@ -16,6 +16,7 @@ use baro_store::{
     Aggregate, Batch, Column, Every, Fill, Interval, Query, QueryNotes, Selection, Store,
 };
 use clap::{Args, ValueEnum};
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use steps::Length;
 
@@ -160,18 +161,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let output = Output::choose(arguments.format, arguments.output.as_deref(), arguments.force)?;
     let store = open_to_ask(&arguments.store)?;
     let selection = selection::of_values(&store, &arguments.selectors)?;
-    let ((notes, told), file) = output.write(&selection, every, |rows| {
-        let whole = every.is_some_and(|every| every.step_ns == 0) && arguments.from.is_none();
-        // Reads the headers of all blocks, and so only where it is needed.
-        let start_ns = if whole { store.earliest_ns()? } else { None };
-        let found = match start_ns {
-            Some(start_ns) => {
-                let rows = &mut FromStart { rows, start_ns };
-                rows::query(&store, &selection, &query, None, rows)
-            }
-            None => rows::query(&store, &selection, &query, None, rows),
-        };
-        Ok(found?)
+    let first = RefCell::new(Some(store));
+    let open = || match first.take() {
+        Some(store) => Ok(store),
+        None => open_to_ask(&arguments.store),
+    };
+    let ((store, (notes, told)), file) = output.write(&selection, every, |rows| {
+        let begun = Cell::new(false);
+        let again = || !begun.get();
+        ask(open, again, |store| {
+            let whole = every.is_some_and(|every| every.step_ns == 0) && arguments.from.is_none();
+            // Reads the headers of all blocks, and so only where it is needed.
+            let start_ns = if whole { store.earliest_ns()? } else { None };
+            let rows = &mut Begun { rows: &mut *rows, start_ns, begun: &begun };
+            Ok(rows::query(store, &selection, &query, None, rows)?)
+        })
     })?;
     if let Some((path, bytes)) = file {
         let rows = baro_show::plural(notes.rows, "row");
@@ -223,21 +227,25 @@ fn tell_texts(selection: &Selection, aggregate: Aggregate) {
     }
 }
 
-/// One value over all there is would have the earliest time that can be written, which pandas takes
-/// for none: it gets the time of the store's earliest record.
-struct FromStart<'a> {
+/// Rows, and whether any has come.
+struct Begun<'a> {
     rows: &'a mut dyn Rows,
-    start_ns: i64,
+    /// One value over all there is would have the earliest time that can be written, which pandas takes
+    /// for none: it gets this, the time of the store's earliest record.
+    start_ns: Option<i64>,
+    begun: &'a Cell<bool>,
 }
 
-impl Rows for FromStart<'_> {
+impl Rows for Begun<'_> {
     fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> baro_export::Result<()> {
-        let times_ns = [self.start_ns];
-        let times_ns = if batch.times_ns == [i64::MIN] { &times_ns } else { batch.times_ns };
+        self.begun.set(true);
+        let start = self.start_ns.filter(|_| batch.times_ns == [i64::MIN]).map(|ns| [ns]);
+        let times_ns = start.as_ref().map_or(batch.times_ns, |start| start);
         self.rows.batch(column, &Batch { times_ns, ..*batch })
     }
 
     fn finish(&mut self) -> baro_export::Result<Told> {
+        self.begun.set(true);
         self.rows.finish()
     }
 }

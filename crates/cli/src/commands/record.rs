@@ -351,7 +351,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let bad = recording.fed.iter().any(|fed| fed.bad > 0 || fed.dropped > 0);
     let unsettled = recording.closed.status.segments_lost_unsettled > 0;
     let damaged = !recording.closed.damage.is_empty() || settling_damaged;
-    let lost = recording.lost() > 0 || recording.closed.refused_before > 0;
+    // Of earlier recorders too, which were killed and could not say so.
+    let before = opening.recycled_before.records + recording.closed.refused_before;
+    let lost = recording.lost() + before + recording.closed.left > 0;
     Ok(Outcome::lost_if(lost || bad || unsettled || damaged))
 }
 

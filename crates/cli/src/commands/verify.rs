@@ -107,6 +107,7 @@ pub(crate) fn verify_and_print(store: &Store, access: Access, pace: ReadPace) ->
         report.lost.damaged,
         report.lost.unknown
     );
+    super::info::recycled_line(&report.recycled).iter().for_each(|line| out!("{line}"));
     for tail in &report.tails {
         out!(
             "ends without a mark, as a crash leaves it: {} at offset {}; nothing shows that more was \
@@ -168,6 +169,7 @@ pub(super) fn as_json(report: &VerifyReport, took_ns: u64) -> Value {
         "lost_too_large": report.lost.too_large,
         "lost_damaged_in_ring": report.lost.damaged,
         "lost_unknown": report.lost.unknown,
+        "recycled_unsettled": super::info::recycled_json(&report.recycled),
         "records_missing_with_blocks": report.records_missing_with_blocks,
         "records_unexplained": report.records_unexplained,
         "records_repeated": report.records_repeated,

@@ -27,7 +27,7 @@ use super::status::{Status, Trouble};
 use super::watch::Watch;
 use crate::ring::RingReader;
 use crate::types::KnownTypes;
-use baro_log::{Recovery, Reused, Taken};
+use baro_log::{Recovery, Reused, SoFar, Taken};
 use baro_ondisk::limits::{CHUNKS_MAX, UNIT_BYTES};
 use baro_ondisk::{
     Beside, BlockBuilder, DeadTail, SampleStage, SegmentHeader, StoreId, Summary, Wear,
@@ -168,6 +168,8 @@ pub struct Engine {
     reached: HashMap<u32, Vec<u64>>,
     /// What settling has read of the log.
     taken: Arc<Taken>,
+    /// What is lost, as far as settling was told.
+    lost: SoFar,
     /// What is not told there yet: almost always nothing.
     reused: Vec<Reused>,
     /// Why nothing is written any more.
@@ -239,6 +241,7 @@ impl Engine {
                 segments: None,
                 changed: recovery.changed,
                 generation: recovery.segments.beside.generation,
+                recycled: recovery.recycled,
             },
             wants_segment: false,
             flights: Flights::default(),
@@ -254,6 +257,7 @@ impl Engine {
             stored: Vec::with_capacity(recovery.identity.segments as usize),
             reached: HashMap::new(),
             taken: Arc::default(),
+            lost: SoFar::default(),
             reused: Vec::with_capacity(16),
             stopped: None,
             own_sequence: 0,

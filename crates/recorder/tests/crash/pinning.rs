@@ -9,7 +9,7 @@ use crate::ledger::Promise;
 use crate::reading::{Contents, check};
 use crate::world::{Cuts, Plan, SEGMENT_BYTES, SMALL, World};
 use crate::{of_all, seeds};
-use baro_log::{MANIFEST, Pins, RUNS, Recovery, segment_name};
+use baro_log::{Held, MANIFEST, Pins, RUNS, Recovery, recover, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     BlockHeader, Manifest, Pin, PinState, SegmentHeader, Settled, StoreId, WhenFull,
@@ -19,6 +19,7 @@ use baro_recorder::{Error, PinRequest, Retention, Status, Trouble, Waits};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 const STORE: StoreId = StoreId([7; 16]);
 
@@ -576,6 +577,37 @@ fn what_is_recycled_unsettled_is_counted() {
         assert_eq!(status.segments_lost_unsettled, 1, "{status:?}");
         assert!((1..before).contains(&status.records_lost_unsettled), "{status:?} of {before}");
         assert!(status.samples_lost_unsettled > 0, "{status:?}");
+    }
+}
+
+#[test]
+fn what_a_killed_recorder_has_recycled_is_counted() {
+    for (seed, in_order) in [(3, false), (4, false), (5, true)] {
+        let mut world = unsettled(seed);
+        let (mut lost, mut told) = (Held::default(), Held::default());
+        for session in 0..3 {
+            world.engine.as_mut().unwrap().tell(Tell::UnsettledYield(true));
+            world.run(400, true).unwrap();
+            // The newest header becomes durable.
+            world.run(200, false).unwrap();
+            let status = world.engine.as_ref().unwrap().status().clone();
+            assert!(status.segments_lost_unsettled > 0, "{status:?}");
+            let (records, samples) = (status.records_lost_unsettled, status.samples_lost_unsettled);
+            lost = lost.plus(Held { records, samples });
+            let ends = in_order && session == 1;
+            if ends {
+                world.close().unwrap();
+            } else {
+                world.kill();
+            }
+            let found = recover(&world.disk, Path::new("store")).unwrap().recycled;
+            assert_eq!(found.held, lost, "seed {seed}, session {session}");
+            told = if ends { lost } else { told };
+            assert_eq!(found.told, told);
+            world.open().unwrap();
+            run_for(&mut world, 2_000_000_000);
+        }
+        assert_eq!(told == Held::default(), !in_order);
     }
 }
 

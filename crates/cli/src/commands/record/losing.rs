@@ -22,13 +22,26 @@ pub(super) struct Losing {
     since: Option<(u64, u64)>,
     full: bool,
     begun: bool,
+    reused: Reused,
+}
+
+/// Segments that were reused before all of them was in runs.
+#[derive(Debug, Default)]
+struct Reused {
+    /// So many, and records of them that are lost; as of the last look.
+    segments: u32,
+    records: u64,
+    /// Records before this time began, and when the last segment of it was seen.
+    since: Option<(u64, u64)>,
 }
 
 impl Losing {
     /// A few times a second.
     pub(super) fn look(&mut self, recorder: &Recorder, store: &Path) {
         let now_ns = clock::monotonic_ns();
-        let Status { rings, trouble, .. } = recorder.status();
+        let status = recorder.status();
+        self.reused.look(&status, now_ns);
+        let Status { rings, trouble, .. } = status;
         let large: u64 = rings.iter().map(|ring| ring.refused_large).sum();
         let refused = large + rings.iter().map(|ring| ring.refused_full).sum::<u64>();
         if !std::mem::replace(&mut self.begun, true) {
@@ -68,6 +81,33 @@ impl Losing {
             && now_ns.saturating_sub(last_ns) > OVER_NS
         {
             say!("records are taken again; {} were refused meanwhile", self.refused - before);
+            self.since = None;
+        }
+    }
+}
+
+impl Reused {
+    fn look(&mut self, status: &Status, now_ns: u64) {
+        let Status { segments_lost_unsettled, records_lost_unsettled, .. } = *status;
+        if segments_lost_unsettled > self.segments {
+            if self.since.is_none() {
+                say!(
+                    "LOST: the oldest part of the log is reused from now on before it is settled: settling \
+                     is slower than what comes, or has stopped"
+                );
+            }
+            let before = self.since.map_or(self.records, |(before, _)| before);
+            self.since = Some((before, now_ns));
+            self.segments = segments_lost_unsettled;
+        }
+        self.records = records_lost_unsettled;
+        if let Some((before, last_ns)) = self.since
+            && now_ns.saturating_sub(last_ns) > OVER_NS
+        {
+            let lost = self.records.saturating_sub(before);
+            say!(
+                "nothing is reused any more before it is settled; {lost} records were lost by that"
+            );
             self.since = None;
         }
     }

@@ -5,6 +5,7 @@ use crate::commands::{Format, print_json, promises};
 use crate::failure::Result;
 use crate::size::{show_bytes, show_ns};
 use baro_ingest::Fed;
+use baro_log::Held;
 use baro_promises::Look;
 use baro_recorder::{Opening, Recorder, Trouble};
 use baro_show::{plural, rfc3339};
@@ -123,7 +124,7 @@ pub(crate) fn print(
 ) -> Result<()> {
     match format {
         Format::Text => {
-            print_text(recording, store);
+            print_text(opening, recording, store);
             print_settled(recording, settled);
             Ok(())
         }
@@ -171,7 +172,7 @@ fn print_settled(recording: &Recording, settled: &Settled) {
     }
 }
 
-fn print_text(recording: &Recording, store: &Path) {
+fn print_text(opening: &Opening, recording: &Recording, store: &Path) {
     let status = &recording.closed.status;
     for fed in &recording.fed {
         print_fed(fed, recording.kept(fed));
@@ -213,6 +214,15 @@ fn print_text(recording: &Recording, store: &Path) {
         out!(
             "{} records were refused in an earlier run that was killed: gaps in the log now",
             recording.closed.refused_before
+        );
+    }
+    let before = opening.recycled_before;
+    if before != Held::default() {
+        out!(
+            "{} with {} were reused before they were settled, in an earlier run that was killed: they are \
+             lost",
+            plural(before.records, "record"),
+            plural(before.samples, "sample")
         );
     }
     for damage in &recording.closed.damage {
@@ -323,6 +333,14 @@ fn print_fed(fed: &Fed, kept: u64) {
     }
 }
 
+/// What earlier runs, which were killed, have left or lost.
+fn by_earlier_runs(report: &mut Value, opening: &Opening, recording: &Recording) {
+    report["refused_by_earlier_runs"] = json!(recording.closed.refused_before);
+    report["recycled_by_earlier_runs"] = json!(opening.recycled_before.records);
+    report["recycled_samples_by_earlier_runs"] = json!(opening.recycled_before.samples);
+    report["left_by_earlier_runs"] = json!(recording.closed.left_before);
+}
+
 fn as_json(
     opening: &Opening,
     memory_bytes: usize,
@@ -419,8 +437,7 @@ fn as_json(
         "ring_covers_ns": covers_ns(recording),
     });
     report["lost_samples"] = json!(recording.lost_samples());
-    report["refused_by_earlier_runs"] = json!(recording.closed.refused_before);
-    report["left_by_earlier_runs"] = json!(recording.closed.left_before);
+    by_earlier_runs(&mut report, opening, recording);
     report["records_misfit"] = json!(status.records_misfit);
     report["records_undeclared"] = json!(status.records_undeclared);
     report["lost_durable"] = json!(recording.closed.lost_durable);

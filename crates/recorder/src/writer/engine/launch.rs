@@ -143,7 +143,8 @@ impl Engine {
         self.unsure.remove(&index);
         self.lives.remove(&index);
         let known = self.unsure.is_empty() && self.status.failures == 0;
-        Beside { segments: known.then(|| Lives::of(&self.lives)), ..self.beside }
+        let segments = known.then(|| Lives::of(&self.lives));
+        Beside { segments, recycled: self.recycled(), ..self.beside }
     }
 
     /// What the store's writers have handed to the device up to now.

@@ -9,7 +9,8 @@
 use super::Engine;
 use crate::writer::flight::Logged;
 use crate::writer::status::Trouble;
-use baro_log::{Held, Reused, Taken};
+use baro_log::{Held, LostUnsettled, Reused, SoFar, Taken};
+use baro_ondisk::Recycled;
 use std::sync::Arc;
 
 /// What is known of a segment in use.
@@ -62,8 +63,28 @@ impl Engine {
     /// What is lost with segments that were reused before they were settled; as before, if settling is just
     /// telling what it reads.
     pub(super) fn note_lost(&mut self) {
-        if let Some(lost) = self.taken.try_reused(&mut self.reused) {
-            self.status.set_lost(lost);
+        if let Some(so_far) = self.taken.try_reused(&mut self.reused) {
+            self.status.set_lost(so_far.lost);
+            self.lost = so_far;
+        }
+    }
+
+    /// What was recycled before it was in runs, for the header of the segment that is next: what could not
+    /// be told to settling counts whole.
+    pub(super) fn recycled(&mut self) -> Recycled {
+        self.note_lost();
+        let unsaid = |reused: &Reused| LostUnsettled {
+            segments: 1,
+            held: reused.held.map_or(Held::default(), |(_, held)| held),
+        };
+        let SoFar { lost, waiting } = self.lost;
+        let lost = self.reused.iter().map(unsaid).fold(lost, LostUnsettled::plus);
+        let before = &self.beside.recycled;
+        Recycled {
+            segments: before.segments.saturating_add(u64::from(lost.segments)),
+            held: before.held.plus(lost.held),
+            told: before.told,
+            waiting,
         }
     }
 
