@@ -24,7 +24,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A new ordinary file that is written from start to end without making the page cache dirty by
-/// more than two windows of 4 MiB: what an export writes must not become the long writeback that a
+/// more than four windows of 4 MiB: what an export writes must not become the long writeback that a
 /// recorder beside it would wait for. It is there once it is finished.
 #[derive(Debug)]
 pub struct PacedOutput {
@@ -37,7 +37,7 @@ pub struct PacedOutput {
     path: PathBuf,
     temporary: PathBuf,
     taken: Taken,
-    /// Bytes up to here are being written back, and are written but for the last window.
+    /// Bytes up to here are being written back, and are written but for the last two windows.
     started: u64,
     /// Furthest byte written.
     end: u64,
@@ -56,6 +56,12 @@ enum Taken {
 
 /// What is handed to the device at once.
 const WINDOW_BYTES: u64 = 4 << 20;
+/// The newest window is not: a form such as MCAP goes back to the head of what it has written last. A page
+/// that is changed after it was handed over is written again, behind all else that waits for the device,
+/// and whoever waits for its window waits for that: an export took twice as long.
+const HELD_BYTES: u64 = WINDOW_BYTES;
+/// So far behind what is handed over it is waited for.
+const BEHIND_BYTES: u64 = 2 * WINDOW_BYTES;
 
 /// How the name of a file begins and ends that is not finished yet.
 const PART: (&str, &str) = (".baro-", ".part");
@@ -224,10 +230,10 @@ impl Write for PacedOutput {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.end = self.end.max(self.file.stream_position()?);
-        while self.end - self.started >= WINDOW_BYTES {
+        while self.end - self.started >= HELD_BYTES + WINDOW_BYTES {
             // Only a courtesy: where it is refused the kernel writes back when it likes.
             let _ = super::start_write_back(&self.file, self.started, WINDOW_BYTES);
-            if let Some(before) = self.started.checked_sub(WINDOW_BYTES) {
+            if let Some(before) = self.started.checked_sub(BEHIND_BYTES) {
                 let _ = super::write_back(&self.file, before, WINDOW_BYTES);
             }
             self.started += WINDOW_BYTES;
