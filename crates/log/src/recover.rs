@@ -45,6 +45,8 @@ pub struct Segments {
     /// What it says of the segments beside it, and the newest generation of the manifest that any says;
     /// changed if any says so.
     pub beside: Beside,
+    /// What the newest header that tells it says of what was recycled, and its epoch.
+    pub recycled: Option<(u64, Recycled)>,
 }
 
 /// What was found, and what the next session builds on.
@@ -165,6 +167,7 @@ impl Segments {
                 Ok((header, crc)) if header.started() => {
                     found.ends.extend(SegmentHeader::dead_tails(&unit));
                     found.beside.meet(&Beside::of(&unit), header.epoch > newest);
+                    Recycled::newest(&mut found.recycled, header.epoch, &unit);
                     if header.epoch > newest {
                         newest = header.epoch;
                         found.dead = SegmentHeader::dead_tails(&unit).collect();
@@ -237,7 +240,7 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     let mut recovery = Recovery {
         last_session: segments.started.iter().map(|(h, _)| h.session).max().unwrap_or(0),
         last_epoch: newest_epoch.max(settled.last_epoch()),
-        recycled: segments.beside.recycled.resolved(settled),
+        recycled: segments.recycled.map_or(Recycled::default(), |(_, told)| told.killed()),
         identity,
         scanned_segments: 0,
         tail_blocks: 0,
@@ -261,16 +264,13 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         .collect();
     let mut blocks = Blocks::new()?;
     let mut tails = Vec::new();
-    let (mut superseded_from, mut proof) = (u64::MAX, Proof::default());
+    let (mut superseded_from, mut proof, mut closed) = (u64::MAX, Proof::default(), 0);
     for (header, crc) in tail {
         let dead_from = superseded_from.min(dead_from(&recovery.dead, header.epoch));
         let mut known = proof.of(&header, &recovery.segments.ends, &recovery.dead);
         if tails.is_empty() {
             let file = storage.open(&segment_name(header.index), Access::ReadDirect)?;
-            let closed = closed_end(&file, &header)?;
-            if closed > 0 {
-                recovery.recycled.told = recovery.recycled.held;
-            }
+            closed = closed_end(&file, &header)?;
             known = known.max(closed.min(dead_from));
         }
         let tail = read_tail(storage, &mut blocks, header, crc, (dead_from, known))?;
@@ -280,6 +280,13 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     }
     // The newest header counts what came before it.
     if let Some(newest) = tails.first() {
+        // A manifest that says more than the log has ever had is believed nothing.
+        let settled =
+            if settled.last_epoch() > newest_epoch { Settled::default() } else { settled };
+        if let Some((_, told)) = recovery.segments.recycled.filter(|_| closed > 0 || newest.marked)
+        {
+            recovery.recycled = told.closed(settled);
+        }
         recovery.wear = recovery.wear.with(&Wear {
             log_bytes: newest.bytes,
             padding_bytes: newest.padding_bytes,
@@ -341,6 +348,8 @@ struct Tail {
     producers: BTreeMap<u64, u64>,
     /// None if blocks are damaged or dead.
     summary: Option<Summary>,
+    /// Its last block is the mark of a session that was closed in order.
+    marked: bool,
 }
 
 fn read_tail<S: Storage>(
@@ -359,7 +368,7 @@ fn read_tail<S: Storage>(
     let (mut durable, mut bytes, mut padding_bytes) = (0, UNIT_BYTES, 0);
     let (mut payload_bytes, mut last_block_ns) = (0, None);
     walk.set_durable(known);
-    let mut damaged = false;
+    let (mut damaged, mut marked) = (false, false);
     let mut summary = Some(Summary::new(header.epoch, header.first_block));
     let first_offset = walk.scan().offset();
     loop {
@@ -381,6 +390,7 @@ fn read_tail<S: Storage>(
             Found::End(End::Full) => break,
         };
         durable = block.header.durable.max(durable);
+        marked = block.header.is_end_mark();
         let block_bytes = block.header.block_bytes();
         bytes += block_bytes;
         padding_bytes += block_bytes - BLOCK_HEADER_BYTES - block.header.payload_bytes();
@@ -416,6 +426,7 @@ fn read_tail<S: Storage>(
         last_block_ns,
         producers,
         summary,
+        marked,
     })
 }
 

@@ -20,8 +20,9 @@ pub struct Beside {
     pub changed: bool,
     /// Generation of the manifest that was the newest then; 0 if none was known.
     pub generation: u64,
-    /// What had been recycled before it was in runs.
-    pub recycled: Recycled,
+    /// What had been recycled before it was in runs; `None` where dead tails left no room for it, and in older
+    /// headers.
+    pub recycled: Option<Recycled>,
 }
 
 /// Which segments of a log have been started, each by the number of its file and its epoch.
@@ -59,18 +60,19 @@ impl Beside {
         put(unit, BESIDE_AT, &count.to_le_bytes());
         put(unit, BESIDE_AT + 4, &crc.to_le_bytes());
         put(unit, BESIDE_AT + 8, &self.generation.to_le_bytes());
-        self.recycled.put(unit);
+        self.recycled.iter().for_each(|recycled| recycled.put(unit));
         seal_unit(unit);
         u32_at(unit, 12)
     }
 
-    /// Takes in what another header tells: of segments the newest counts, of all else any.
+    /// Takes in what another header tells: of segments the newest counts, of all else any. Of what was recycled
+    /// see [`Recycled::newest`].
     pub fn meet(&mut self, other: &Beside, newest: bool) {
         *self = Beside {
             segments: if newest { other.segments } else { self.segments },
             changed: self.changed || other.changed,
             generation: self.generation.max(other.generation),
-            recycled: self.recycled.meet(&other.recycled, newest),
+            recycled: self.recycled,
         };
     }
 
@@ -121,9 +123,11 @@ mod tests {
         let held = |records| Held { records, samples: u64::MAX };
         let waiting = |epoch| Waiting { epoch, held: held(7 * epoch) };
         let waiting = [waiting(1), waiting(2), waiting(3)];
-        let recycled = Recycled { segments: 2, held: held(9), told: held(8), waiting };
+        let recycled =
+            Recycled { segments: 2, held: held(9), told: held(8), segments_told: 1, waiting };
         for segments in [None, Some(lives)] {
             for changed in [false, true] {
+                let recycled = Some(recycled);
                 let beside = Beside { segments, changed, generation: 77, recycled };
                 let crc = beside.put(&mut unit);
                 assert_eq!(Beside::of(&unit), beside);

@@ -69,13 +69,17 @@ impl DeadTail {
     /// Entries that leave room for a summary.
     pub const MAX_WITH_SUMMARY: usize = (SUMMARY_AT - ENTRIES_AT) / ENTRY_BYTES;
 
+    /// Entries that leave room for counts of what was recycled too.
+    pub(crate) const MAX_WITH_COUNTS: usize = (RECYCLED_AT - ENTRIES_AT) / ENTRY_BYTES;
+
     /// Those for which a header has room: the newest, and none that is needed goes for one that
-    /// only tells an end.
+    /// only tells an end. Those leave room for a summary, and for counts of what was recycled.
     fn kept(all: &[DeadTail]) -> impl Iterator<Item = &DeadTail> {
         let ends = all.iter().filter(|tail| tail.end_only).count();
         let dead = all.len() - ends;
         let mut skip_dead = dead.saturating_sub(Self::MAX);
-        let mut skip_ends = ends.saturating_sub(Self::MAX - dead.min(Self::MAX));
+        let for_ends = Self::MAX_WITH_COUNTS;
+        let mut skip_ends = ends.saturating_sub(for_ends - dead.min(for_ends));
         all.iter().filter(move |tail| {
             let skip = if tail.end_only { &mut skip_ends } else { &mut skip_dead };
             let taken = *skip == 0;
@@ -132,8 +136,8 @@ impl Wear {
 pub(crate) const FLAGS_AT: usize = 108;
 /// There is a summary; older writers left none.
 const HAS_SUMMARY: u32 = 1;
-pub(crate) const ENTRIES_AT: usize = 112;
-pub(crate) const ENTRY_BYTES: usize = 24;
+const ENTRIES_AT: usize = 112;
+const ENTRY_BYTES: usize = 24;
 pub(crate) const RECYCLED_AT: usize = 3856;
 const SUMMARY_AT: usize = 3976;
 const WEAR_AT: usize = 4048;
@@ -324,7 +328,8 @@ mod tests {
         // Those that only tell an end make room first, the oldest of them first.
         let mixed = tails.map(|tail| DeadTail { end_only: tail.epoch % 2 == 0, ..tail });
         let (bytes, _) = HEADER.encode_with(&mixed, &wear, None);
-        let left_out = mixed.iter().filter(|tail| tail.end_only).nth(200 - DeadTail::MAX).unwrap();
+        let left_out = 200 - DeadTail::MAX_WITH_COUNTS;
+        let left_out = mixed.iter().filter(|tail| tail.end_only).nth(left_out).unwrap();
         let kept = mixed.iter().filter(|t| !t.end_only || t.epoch >= left_out.epoch).copied();
         assert!(SegmentHeader::dead_tails(&bytes).eq(kept));
         let summary = Summary { end: 9, last_samples: 3, ..Summary::new(3, 7) };

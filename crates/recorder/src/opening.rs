@@ -68,8 +68,8 @@ pub struct Opening {
     /// What was handed to the device since init.
     pub wear: Wear,
     /// What earlier recorders, which were killed, had recycled before it was in runs: lost, and told to
-    /// nobody.
-    pub recycled_before: Held,
+    /// nobody. `None` if that is nothing; nothing where it is not known what their segments held.
+    pub recycled_before: Option<Held>,
     /// Bytes of the rings, where they are more than half of a log that recycles what is settled.
     pub rings_over_half: Option<u64>,
     /// Time that the open took.

@@ -1,8 +1,9 @@
 //! What a store is and holds, from headers alone.
 
 use crate::Result;
-use crate::segments::SegmentFile;
+use crate::segments::{SegmentFile, SegmentRef};
 use crate::store::Store;
+use baro_log::closed_end;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Identity, Recycled, Wear};
 use baro_sys::storage::Storage;
@@ -103,11 +104,19 @@ pub(crate) fn join(a: Option<(i64, i64)>, (min, max): (i64, i64)) -> Option<(i64
 
 impl<S: Storage> Store<S> {
     /// What was recycled since init before it was in runs, as far as headers of segments tell: a segment's
-    /// says what was lost when it was begun. What settling had read then and has put into no run is counted
-    /// as lost; beside a recorder it may still come.
+    /// says what was lost when it was begun. What settling had read then counts as lost too, unless the
+    /// session was closed in order and a run has come: so beside a recorder, and after a kill, it is the
+    /// most that can be lost. Reads a header and one unit more.
     #[must_use]
     pub fn recycled(&self) -> Recycled {
-        self.segments.beside.recycled.resolved(self.settled())
+        let Some((_, told)) = self.segments.recycled else { return Recycled::default() };
+        let in_log = |segment: &&SegmentRef| matches!(segment.file, SegmentFile::Log(_));
+        let newest = self.segments.started.iter().rev().find(in_log);
+        let closed = newest.and_then(|segment| {
+            let file = self.storage.open(&segment.file.name(), self.access).ok()?;
+            closed_end(&file, &segment.header).ok().filter(|end| *end > 0)
+        });
+        if closed.is_some() { told.closed(self.settled()) } else { told.killed() }
     }
 
     /// Time of the earliest record there is; `None` if there is none. Reads the headers of all blocks, and

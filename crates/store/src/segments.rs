@@ -9,8 +9,8 @@ use crate::damage::{Damage, Loss, Source};
 use baro_log::{Blocks, Rebuilt, kept_epochs, kept_name, rebuild, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    Beside, DeadTail, Error as Format, Identity, Lives, SegmentHeader, SegmentKind, Summary, Wear,
-    What, WhenFull,
+    Beside, DeadTail, Error as Format, Identity, Lives, Recycled, SegmentHeader, SegmentKind,
+    Summary, Wear, What, WhenFull,
 };
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -66,6 +66,8 @@ pub(crate) struct Segments {
     pub(crate) summaries: Vec<(SegmentFile, Summary)>,
     /// What the newest header tells of the segments beside it, and any of the manifest.
     pub(crate) beside: Beside,
+    /// What the newest header that tells it says of what was recycled, and its epoch.
+    pub(crate) recycled: Option<(u64, Recycled)>,
     /// Others are beside it.
     differs: Option<(Lives, Lives)>,
     /// Epoch of that header; 0 if there is none.
@@ -342,6 +344,7 @@ fn look<F: StorageFile>(
     }
     found.ends.extend(SegmentHeader::dead_tails(unit));
     found.beside.meet(&Beside::of(unit), header.epoch > found.newest_epoch);
+    Recycled::newest(&mut found.recycled, header.epoch, unit);
     let file = SegmentFile::Log(index);
     found.summaries.extend(SegmentHeader::summary(unit).map(|summary| (file, summary)));
     if header.epoch > found.newest_epoch {

@@ -1,6 +1,6 @@
 //! `baro du`: bytes and samples of each series, and of the parts of a store.
 
-use super::{Format, ask, selection};
+use super::{Format, ask, lacks, selection};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let open = || Ok(Store::open(&arguments.store)?);
     let (store, (parts, series, notes)) = ask(
         open,
-        || true,
+        |found| lacks(found.map(|(_, _, notes)| notes)),
         |store| {
             let ids = match arguments.selectors.as_slice() {
                 [] => None,

@@ -13,6 +13,7 @@ mod reading;
 mod report;
 mod turn;
 
+use super::record::report::recycled_before;
 use super::record::stdin::{self, Came};
 use super::text_form::TextArguments;
 use crate::failure::{Mistake, Outcome, Result};
@@ -219,6 +220,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         None => Target::attach(&arguments.store, Room::WhileItMoves(&waiting))?,
     };
     let manner = Manner { strict: arguments.strict, ..Manner::together() };
+    let before = recorder.as_ref().and_then(|recorder| recorder.opening().recycled_before);
+    before.iter().for_each(|before| say!("LOST: {}", recycled_before(before)));
     let mut reading = Reading::new(Intake::new("import", target, manner)?);
     let store = &arguments.store;
     let mut csv = CsvParser::of_several(arguments.text.form()?);

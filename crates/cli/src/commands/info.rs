@@ -372,10 +372,11 @@ pub(super) fn recycled_line(recycled: &Recycled) -> Option<String> {
     let Recycled { segments, held, .. } = *recycled;
     let (records, samples) = (plural(held.records, "record"), plural(held.samples, "sample"));
     let segments = plural(segments, "segment");
+    // Of some it may not be known what they held.
     (*recycled != Recycled::default()).then(|| {
         format!(
-            "lost      {records} with {samples} at most: {segments} of the log were reused before they were \
-             settled, since init"
+            "lost      {records} with {samples}, as far as known: {segments} of the log were reused before \
+             they were settled, since init"
         )
     })
 }

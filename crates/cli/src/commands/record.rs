@@ -292,6 +292,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.format == Format::Text {
         report::print_opening(recorder.opening(), !is_there);
     }
+    let before = recorder.opening().recycled_before;
+    before.iter().for_each(|before| say!("LOST: {}", report::recycled_before(before)));
     declare::all(arguments, &recorder)?;
     let mut attached = rings_to_attach(arguments.attach.unwrap_or(0), true, &recorder)?;
     attached.extend(rings_to_attach(arguments.http.rings(), false, &recorder)?);
@@ -352,8 +354,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let unsettled = recording.closed.status.segments_lost_unsettled > 0;
     let damaged = !recording.closed.damage.is_empty() || settling_damaged;
     // Of earlier recorders too, which were killed and could not say so.
-    let before = opening.recycled_before.records + recording.closed.refused_before;
-    let lost = recording.lost() + before + recording.closed.left > 0;
+    let before = opening.recycled_before.is_some() || recording.closed.refused_before > 0;
+    let lost = before || recording.lost() > 0 || recording.closed.left > 0;
     Ok(Outcome::lost_if(lost || bad || unsettled || damaged))
 }
 

@@ -1,7 +1,7 @@
 //! `baro top`: the series that take most.
 
 use super::du::{entry, known, met, rate, times};
-use super::{Format, ask, print_json};
+use super::{Format, ask, lacks, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use baro_command::Lines;
@@ -70,7 +70,8 @@ fn largest(store: &Store, arguments: &Arguments) -> Result<(Vec<SeriesUsage>, No
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let open = || Ok(Store::open(&arguments.store)?);
-    let (store, (rows, notes)) = ask(open, || true, |store| largest(store, arguments))?;
+    let again = |found: Option<&(_, Notes)>| lacks(found.map(|(_, notes)| notes));
+    let (store, (rows, notes)) = ask(open, again, |store| largest(store, arguments))?;
     if arguments.format == Format::Json {
         let rows: Vec<Value> = rows.iter().map(|one| entry(store.catalog(), one)).collect();
         print_json(&Value::Array(rows))?;

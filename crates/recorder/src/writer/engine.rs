@@ -241,7 +241,7 @@ impl Engine {
                 segments: None,
                 changed: recovery.changed,
                 generation: recovery.segments.beside.generation,
-                recycled: recovery.recycled,
+                recycled: Some(recovery.recycled),
             },
             wants_segment: false,
             flights: Flights::default(),

@@ -6,7 +6,7 @@
 //! A window goes to the device while the next one is made: who makes it waits for the device only where
 //! that is the slower of both.
 //!
-//! Invariant: beside what one call writes at most two windows are dirty or under way to the device; under
+//! Invariant: beside what one call writes at most four windows are dirty or under way to the device; under
 //! its own name the file is whole and durable, or what was there before. Held by `a_file_is_there_whole_or_not_at_all`.
 
 mod name;

@@ -11,6 +11,7 @@ use std::path::Path;
 
 /// Nothing was lost for so long: it is over.
 const OVER_NS: u64 = 5_000_000_000;
+const REUSED_OVER_NS: u64 = 60_000_000_000;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -25,13 +26,14 @@ pub(super) struct Losing {
     reused: Reused,
 }
 
-/// Segments that were reused before all of them was in runs.
+/// Records that were reused before they were in runs.
 #[derive(Debug, Default)]
 struct Reused {
-    /// So many, and records of them that are lost; as of the last look.
-    segments: u32,
-    records: u64,
-    /// Records before this time began, and when the last segment of it was seen.
+    /// As of the last look: what settling has read of them may come into a run yet, so only what stays counts.
+    seen: u64,
+    /// Told, or too few to tell.
+    known: u64,
+    /// Records before this time began, and when the last of it was seen.
     since: Option<(u64, u64)>,
 }
 
@@ -88,25 +90,26 @@ impl Losing {
 
 impl Reused {
     fn look(&mut self, status: &Status, now_ns: u64) {
-        let Status { segments_lost_unsettled, records_lost_unsettled, .. } = *status;
-        if segments_lost_unsettled > self.segments {
+        let now = status.records_lost_unsettled.max(u64::from(status.segments_lost_unsettled));
+        let stays = now.min(std::mem::replace(&mut self.seen, now));
+        if stays > self.known {
             if self.since.is_none() {
                 say!(
                     "LOST: the oldest part of the log is reused from now on before it is settled: settling \
                      is slower than what comes, or has stopped"
                 );
             }
-            let before = self.since.map_or(self.records, |(before, _)| before);
+            let before = self.since.map_or(self.known, |(before, _)| before);
             self.since = Some((before, now_ns));
-            self.segments = segments_lost_unsettled;
+            self.known = stays;
         }
-        self.records = records_lost_unsettled;
+        // Segments may be large, and the next one is long in coming.
         if let Some((before, last_ns)) = self.since
-            && now_ns.saturating_sub(last_ns) > OVER_NS
+            && now_ns.saturating_sub(last_ns) > REUSED_OVER_NS
         {
-            let lost = self.records.saturating_sub(before);
+            let lost = self.known.saturating_sub(before);
             say!(
-                "nothing is reused any more before it is settled; {lost} records were lost by that"
+                "for a minute nothing was reused before it was settled; {lost} records were lost by that"
             );
             self.since = None;
         }

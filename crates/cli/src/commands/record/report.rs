@@ -216,15 +216,7 @@ fn print_text(opening: &Opening, recording: &Recording, store: &Path) {
             recording.closed.refused_before
         );
     }
-    let before = opening.recycled_before;
-    if before != Held::default() {
-        out!(
-            "{} with {} were reused before they were settled, in an earlier run that was killed: they are \
-             lost",
-            plural(before.records, "record"),
-            plural(before.samples, "sample")
-        );
-    }
+    opening.recycled_before.iter().for_each(|before| out!("{}", recycled_before(before)));
     for damage in &recording.closed.damage {
         out!("DAMAGE {damage}");
     }
@@ -333,11 +325,28 @@ fn print_fed(fed: &Fed, kept: u64) {
     }
 }
 
+/// What an earlier run, which was killed, had reused before it was settled.
+pub(crate) fn recycled_before(before: &Held) -> String {
+    let (records, samples) = (plural(before.records, "record"), plural(before.samples, "sample"));
+    match *before == Held::default() {
+        true => {
+            "an earlier run, which was killed, had reused a part of the log before it was settled; \
+                 what that held is not known"
+                .to_owned()
+        }
+        false => format!(
+            "{records} with {samples} at most are lost: an earlier run, which was killed, had reused them \
+             before they were settled"
+        ),
+    }
+}
+
 /// What earlier runs, which were killed, have left or lost.
 fn by_earlier_runs(report: &mut Value, opening: &Opening, recording: &Recording) {
+    let before = opening.recycled_before;
     report["refused_by_earlier_runs"] = json!(recording.closed.refused_before);
-    report["recycled_by_earlier_runs"] = json!(opening.recycled_before.records);
-    report["recycled_samples_by_earlier_runs"] = json!(opening.recycled_before.samples);
+    report["recycled_by_earlier_runs"] = json!(before.map(|held| held.records));
+    report["recycled_samples_by_earlier_runs"] = json!(before.map(|held| held.samples));
     report["left_by_earlier_runs"] = json!(recording.closed.left_before);
 }
 

@@ -144,7 +144,7 @@ impl Engine {
         self.lives.remove(&index);
         let known = self.unsure.is_empty() && self.status.failures == 0;
         let segments = known.then(|| Lives::of(&self.lives));
-        Beside { segments, recycled: self.recycled(), ..self.beside }
+        Beside { segments, recycled: Some(self.recycled()), ..self.beside }
     }
 
     /// What the store's writers have handed to the device up to now.

@@ -79,13 +79,9 @@ impl Engine {
         };
         let SoFar { lost, waiting } = self.lost;
         let lost = self.reused.iter().map(unsaid).fold(lost, LostUnsettled::plus);
-        let before = &self.beside.recycled;
-        Recycled {
-            segments: before.segments.saturating_add(u64::from(lost.segments)),
-            held: before.held.plus(lost.held),
-            told: before.told,
-            waiting,
-        }
+        let before = self.beside.recycled.unwrap_or_default();
+        let segments = before.segments.saturating_add(u64::from(lost.segments));
+        Recycled { segments, held: before.held.plus(lost.held), waiting, ..before }
     }
 
     /// The same at the end, when nobody waits for the writer any more.
