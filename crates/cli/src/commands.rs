@@ -42,7 +42,7 @@ mod watch;
 use crate::failure::{Failure, Outcome, Result};
 pub(crate) use baro_command::{Format, print_json};
 use baro_log::{Role, StoreLock};
-use baro_store::{Notes, Store};
+use baro_store::Store;
 use baro_sys::storage::Access;
 use clap::Subcommand;
 use std::ffi::OsString;
@@ -69,10 +69,10 @@ fn open_to_ask(path: &Path) -> Result<Store> {
 const ASKED_MAX: u32 = 8;
 
 /// Asks a store, which is opened by `open`, and opens it anew where it was recycled before it was read; as
-/// long as `again` says so of what was read, if anything was: since nothing of an answer has been given.
+/// long as `again` says so: since nothing of an answer has been given.
 fn ask<T>(
     open: impl Fn() -> Result<Store>,
-    again: impl Fn(Option<&T>) -> bool,
+    again: impl Fn() -> bool,
     mut asked: impl FnMut(&Store) -> Result<T>,
 ) -> Result<(Store, T)> {
     let mut left = ASKED_MAX;
@@ -80,17 +80,11 @@ fn ask<T>(
         let store = open()?;
         left -= 1;
         match asked(&store) {
-            Ok(answer) if left > 0 && again(Some(&answer)) => {}
             Ok(answer) => return Ok((store, answer)),
-            Err(failure) if left > 0 && is_outdated(&failure) && again(None) => {}
+            Err(failure) if left > 0 && is_outdated(&failure) && again() => {}
             Err(failure) => return Err(failure),
         }
     }
-}
-
-/// Whether what was counted lacks what was recycled, or nothing was.
-fn lacks(notes: Option<&Notes>) -> bool {
-    notes.is_none_or(|notes| notes.blocks_recycled > 0)
 }
 
 /// Whether the store has been recycled since it was opened.

@@ -139,6 +139,13 @@ impl Opening {
         for reason in &self.rings_refused {
             said.push(format!("a ring was not taken over: {reason}"));
         }
+        if let Some(Held { records, samples }) = self.recycled_before {
+            said.push(format!(
+                "an earlier recorder, which was killed or could not settle to its end, had reused the oldest \
+                 part of the log before it was settled: as far as known {records} records with {samples} \
+                 samples at most are lost"
+            ));
+        }
         said
     }
 

@@ -111,7 +111,7 @@ impl<S: Storage> Store<S> {
         ids: Option<&[u32]>,
         mut each: impl FnMut(UsedPart),
     ) -> Result<Notes> {
-        let recycled = self.index()?.recycled;
+        self.index()?;
         let settled = self.settled();
         let mut unfolded = UnfoldedSamples::default();
         let mut notes = self.blocks_with(self.access, |live, notes| {
@@ -174,8 +174,6 @@ impl<S: Storage> Store<S> {
                 notes.damage.extend(read.err());
             }
         }
-        // What was in segments that were reused before they were looked at is in runs that were made since.
-        notes.blocks_recycled += recycled;
         Ok(notes)
     }
 

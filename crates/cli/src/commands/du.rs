@@ -1,6 +1,6 @@
 //! `baro du`: bytes and samples of each series, and of the parts of a store.
 
-use super::{Format, ask, lacks, selection};
+use super::{Format, selection};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
@@ -23,21 +23,14 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let open = || Ok(Store::open(&arguments.store)?);
-    let (store, (parts, series, notes)) = ask(
-        open,
-        |found| lacks(found.map(|(_, _, notes)| notes)),
-        |store| {
-            let ids = match arguments.selectors.as_slice() {
-                [] => None,
-                selectors => Some(selection::of(store, selectors)?.ids()),
-            };
-            let parts = store.parts()?;
-            let mut series: Vec<SeriesUsage> = Vec::new();
-            let notes = store.usage(ids.as_deref(), |one| series.push(one))?;
-            Ok((parts, series, notes))
-        },
-    )?;
+    let store = Store::open(&arguments.store)?;
+    let ids = match arguments.selectors.as_slice() {
+        [] => None,
+        selectors => Some(selection::of(&store, selectors)?.ids()),
+    };
+    let parts = store.parts()?;
+    let mut series: Vec<SeriesUsage> = Vec::new();
+    let notes = store.usage(ids.as_deref(), |one| series.push(one))?;
     match arguments.format {
         Format::Text => text(&store, &series, &parts)?,
         Format::Json => json(&store, &series, &parts)?,

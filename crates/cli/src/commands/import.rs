@@ -240,7 +240,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let closed = recorder.map(Recorder::close);
     let report = Report::new(read, failed, closed.as_ref(), arguments);
     report.print(arguments.format == ImportFormat::Json)?;
-    report.outcome()
+    Ok(match report.outcome()? {
+        // Nobody else says it.
+        Outcome::Done if before.is_some() => Outcome::Lost,
+        outcome => outcome,
+    })
 }
 
 /// `csv` reads all files of CSV, which know of each other's names.

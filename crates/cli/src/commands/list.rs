@@ -1,6 +1,6 @@
 //! `baro list`: series and channels.
 
-use super::{Format, ask, lacks, print_json, selection};
+use super::{Format, ask, print_json, selection};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
@@ -135,8 +135,7 @@ fn fields(layout: &Layout) -> Value {
 
 fn counted(arguments: &Arguments) -> Result<Outcome> {
     let open = || Ok(Store::open(&arguments.store)?);
-    let again = |found: Option<&(_, Notes)>| lacks(found.map(|(_, notes)| notes));
-    let (store, (mut listed, notes)) = ask(open, again, |store| Ok(store.counts()?))?;
+    let (store, (mut listed, notes)) = ask(open, || true, |store| Ok(store.counts()?))?;
     let store = &store;
     if let Some(selectors) = selectors(arguments, store)? {
         let wanted = store.catalog().select(&selectors)?;

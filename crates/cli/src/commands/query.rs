@@ -168,7 +168,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     let ((store, (notes, told)), file) = output.write(&selection, every, |rows| {
         let begun = Cell::new(false);
-        let again = |answer: Option<&_>| answer.is_none() && !begun.get();
+        let again = || !begun.get();
         ask(open, again, |store| {
             let whole = every.is_some_and(|every| every.step_ns == 0) && arguments.from.is_none();
             // Reads the headers of all blocks, and so only where it is needed.

@@ -292,8 +292,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.format == Format::Text {
         report::print_opening(recorder.opening(), !is_there);
     }
-    let before = recorder.opening().recycled_before;
-    before.iter().for_each(|before| say!("LOST: {}", report::recycled_before(before)));
     declare::all(arguments, &recorder)?;
     let mut attached = rings_to_attach(arguments.attach.unwrap_or(0), true, &recorder)?;
     attached.extend(rings_to_attach(arguments.http.rings(), false, &recorder)?);

@@ -1,15 +1,15 @@
 //! `baro top`: the series that take most.
 
 use super::du::{entry, known, met, rate, times};
-use super::{Format, ask, lacks, print_json};
+use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use baro_command::Lines;
-use baro_store::{Notes, SeriesUsage, Store};
+use baro_store::{SeriesUsage, Store};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::path::PathBuf;
 
 /// What makes a series large.
@@ -51,10 +51,10 @@ fn key(by: By, one: &SeriesUsage) -> (u64, Reverse<u32>) {
     (size, Reverse(one.id))
 }
 
-/// So many series as were asked for, the largest first.
-fn largest(store: &Store, arguments: &Arguments) -> Result<(Vec<SeriesUsage>, Notes)> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    let store = Store::open(&arguments.store)?;
     let mut largest = BinaryHeap::new();
-    let mut found: HashMap<u32, SeriesUsage> = HashMap::new();
+    let mut found: std::collections::HashMap<u32, SeriesUsage> = std::collections::HashMap::new();
     let notes = store.usage(None, |one| {
         largest.push(Reverse((key(arguments.by, &one), one.id)));
         found.insert(one.id, one);
@@ -65,13 +65,8 @@ fn largest(store: &Store, arguments: &Arguments) -> Result<(Vec<SeriesUsage>, No
         }
     })?;
     let largest = largest.into_sorted_vec().into_iter();
-    Ok((largest.filter_map(|Reverse((_, id))| found.get(&id).copied()).collect(), notes))
-}
-
-pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
-    let open = || Ok(Store::open(&arguments.store)?);
-    let again = |found: Option<&(_, Notes)>| lacks(found.map(|(_, notes)| notes));
-    let (store, (rows, notes)) = ask(open, again, |store| largest(store, arguments))?;
+    let rows: Vec<SeriesUsage> =
+        largest.filter_map(|Reverse((_, id))| found.get(&id).copied()).collect();
     if arguments.format == Format::Json {
         let rows: Vec<Value> = rows.iter().map(|one| entry(store.catalog(), one)).collect();
         print_json(&Value::Array(rows))?;

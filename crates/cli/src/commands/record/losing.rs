@@ -26,13 +26,13 @@ pub(super) struct Losing {
     reused: Reused,
 }
 
-/// Records that were reused before they were in runs.
+/// Segments and records that were reused before they were in runs.
 #[derive(Debug, Default)]
 struct Reused {
     /// As of the last look: what settling has read of them may come into a run yet, so only what stays counts.
-    seen: u64,
-    /// Told, or too few to tell.
-    known: u64,
+    seen: (u32, u64),
+    /// Told.
+    known: (u32, u64),
     /// Records before this time began, and when the last of it was seen.
     since: Option<(u64, u64)>,
 }
@@ -90,26 +90,30 @@ impl Losing {
 
 impl Reused {
     fn look(&mut self, status: &Status, now_ns: u64) {
-        let now = status.records_lost_unsettled.max(u64::from(status.segments_lost_unsettled));
-        let stays = now.min(std::mem::replace(&mut self.seen, now));
-        if stays > self.known {
+        let now = (status.segments_lost_unsettled, status.records_lost_unsettled);
+        let seen = std::mem::replace(&mut self.seen, now);
+        let stays = (now.0.min(seen.0), now.1.min(seen.1));
+        let (segments, records) = self.known;
+        // Of some segments it is not known what they held.
+        if stays.0 > segments || stays.1 > records {
             if self.since.is_none() {
                 say!(
                     "LOST: the oldest part of the log is reused from now on before it is settled: settling \
                      is slower than what comes, or has stopped"
                 );
             }
-            let before = self.since.map_or(self.known, |(before, _)| before);
+            let before = self.since.map_or(records, |(before, _)| before);
             self.since = Some((before, now_ns));
-            self.known = stays;
+            self.known = (segments.max(stays.0), records.max(stays.1));
         }
         // Segments may be large, and the next one is long in coming.
         if let Some((before, last_ns)) = self.since
             && now_ns.saturating_sub(last_ns) > REUSED_OVER_NS
         {
-            let lost = self.known.saturating_sub(before);
+            let lost = self.known.1.saturating_sub(before);
             say!(
-                "for a minute nothing was reused before it was settled; {lost} records were lost by that"
+                "for a minute nothing was reused before it was settled; as far as known {lost} records were \
+                 lost by that"
             );
             self.since = None;
         }

@@ -325,18 +325,16 @@ fn print_fed(fed: &Fed, kept: u64) {
     }
 }
 
-/// What an earlier run, which was killed, had reused before it was settled.
+/// What an earlier run had reused before it was settled, and told nobody.
 pub(crate) fn recycled_before(before: &Held) -> String {
     let (records, samples) = (plural(before.records, "record"), plural(before.samples, "sample"));
+    let earlier = "an earlier run, which was killed or could not settle to its end, had reused";
     match *before == Held::default() {
         true => {
-            "an earlier run, which was killed, had reused a part of the log before it was settled; \
-                 what that held is not known"
-                .to_owned()
+            format!("{earlier} a part of the log before it was settled; what it held is not known")
         }
         false => format!(
-            "{records} with {samples} at most are lost: an earlier run, which was killed, had reused them \
-             before they were settled"
+            "{records} with {samples} at most are lost: {earlier} them before they were settled"
         ),
     }
 }
