@@ -84,8 +84,8 @@ pub struct Recovery {
     /// What the newest segment with live blocks holds: for the header of the next one. None if some
     /// of its blocks are damaged or dead.
     pub summary: Option<Summary>,
-    /// What earlier sessions have recycled before it was in runs, as headers tell. All of it is told where
-    /// the last session was closed in order.
+    /// What earlier sessions have recycled before it was in runs, as headers tell. Where the last session was
+    /// closed in order, what its newest header had was told.
     pub recycled: Recycled,
 }
 
