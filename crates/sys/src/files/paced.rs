@@ -58,7 +58,7 @@ enum Taken {
 const WINDOW_BYTES: u64 = 4 << 20;
 /// The newest window is not: a form such as MCAP goes back to the head of what it has written last. A page
 /// that is changed after it was handed over is written again, behind all else that waits for the device,
-/// and whoever waits for its window waits for that: an export took twice as long.
+/// and whoever waits for its window waits for that (results/2026-11-29-amd-epyc-2cpu).
 const HELD_BYTES: u64 = WINDOW_BYTES;
 /// So far behind what is handed over it is waited for.
 const BEHIND_BYTES: u64 = 2 * WINDOW_BYTES;
