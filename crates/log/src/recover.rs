@@ -18,7 +18,7 @@ use baro_ondisk::{
 use baro_sys::disk::Disk;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, Storage, StorageFile};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The segments of a log, as their headers tell.
@@ -122,11 +122,31 @@ pub fn read_identity<S: Storage>(storage: &S, path: &Path) -> Result<Identity> {
 }
 
 impl Segments {
-    /// Started segments beside the newest: number of the file, and epoch.
+    /// Started segments: number of the file, and epoch.
+    #[must_use]
+    pub fn lives(&self) -> BTreeMap<u32, u64> {
+        // One by one: `collect` sorts first, and each sort is 4 kB of a board's code.
+        let mut lives = BTreeMap::new();
+        lives.extend(self.started.iter().map(|(header, _)| (header.index, header.epoch)));
+        lives
+    }
+
+    /// The same beside the newest.
     #[must_use]
     pub fn others(&self) -> BTreeMap<u32, u64> {
-        let others = self.started.iter().rev().skip(1);
-        others.map(|(header, _)| (header.index, header.epoch)).collect()
+        let mut others = self.lives();
+        if let Some((newest, _)) = self.started.last() {
+            others.remove(&newest.index);
+        }
+        others
+    }
+
+    /// Files whose header cannot be read.
+    #[must_use]
+    pub fn unsure(&self) -> BTreeSet<u32> {
+        let mut unsure = BTreeSet::new();
+        unsure.extend(self.damaged.iter().map(|(index, _)| *index));
+        unsure
     }
 
     /// Whether there are others beside the newest than it says; not known where headers are damaged.

@@ -54,8 +54,8 @@ impl<S: Storage> Keeper<S> {
         let asked: Vec<_> = asked.take(ASKS_MAX).collect();
         // All windows are held before the first of them is made durable: the device may be busy.
         let asks = asked.iter().filter(|(_, ending)| *ending == "ask");
-        let mut held: BTreeMap<u64, Asked> =
-            asks.filter_map(|(id, _)| Some((*id, self.hold_asked(*id, now, log)?))).collect();
+        let mut held = BTreeMap::<u64, Asked>::new();
+        held.extend(asks.filter_map(|(id, _)| Some((*id, self.hold_asked(*id, now, log)?))));
         for (id, ending) in &asked {
             let (id, ending) = (*id, *ending);
             let done = match ending {

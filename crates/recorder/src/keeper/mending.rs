@@ -80,8 +80,10 @@ impl<F> Mending<F> {
             let (epoch, index) = (header.epoch, header.index);
             (epoch, Place { index, dead_from: dead_from(&recovery.dead, epoch) })
         };
+        let mut places = BTreeMap::new();
+        places.extend(started.map(place).filter(|(epoch, _)| kept.contains(epoch)));
         Mending {
-            places: started.map(place).filter(|(epoch, _)| kept.contains(epoch)).collect(),
+            places,
             doubted: BTreeSet::new(),
             last: 0,
             due_ns: 0,

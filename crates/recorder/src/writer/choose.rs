@@ -408,7 +408,8 @@ impl Choice {
         let copies = self.copied.iter().map(|(epoch, copy)| (*epoch, copy.span));
         let started = self.started.iter().filter(|segment| segment.epoch > 0);
         let all = copies.chain(started.map(|segment| (segment.epoch, segment.span)));
-        let there: BTreeMap<u64, Span> = all.filter(|(_, span)| span.ends_ns >= from_ns).collect();
+        let mut there = BTreeMap::<u64, Span>::new();
+        there.extend(all.filter(|(_, span)| span.ends_ns >= from_ns));
         let Some(first) = there.keys().next().copied() else {
             return Reach { first: next_epoch, missing_ns: 0 };
         };

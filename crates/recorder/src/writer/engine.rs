@@ -235,8 +235,8 @@ impl Engine {
             free_units: buffers(3, UNIT_BYTES)?,
             segment: None,
             told: recovery.summary,
-            lives: recovery.segments.started.iter().map(|(h, _)| (h.index, h.epoch)).collect(),
-            unsure: recovery.segments.damaged.iter().map(|(index, _)| *index).collect(),
+            lives: recovery.segments.lives(),
+            unsure: recovery.segments.unsure(),
             beside: Beside {
                 segments: None,
                 changed: recovery.changed,
