@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """MCAP out of a store of frames against `cp` of the file that comes out, in turn: how near is it to copying?
 
-    scripts/mcap-pairs.py --baro PROGRAM [--gib 2] [--frame-bytes 200000] [--rounds 7] [--dir FOLDER] [--out FILE.jsonl]
+    scripts/mcap-pairs.py --baro PROGRAM [--gib 2] [--frame-bytes 200000] [--rounds 8] [--pause 5] [--dir FOLDER] [--out FILE.jsonl]
 
 Each round exports, and copies the file of the first round; both end with the bytes on the disk (the export
 makes its file durable, `cp` is followed by fdatasync), and both read what the page cache has. The ratio is the
-median time of `cp` by that of the export: 0.5 is half as fast as a copy. One line of JSON for each run; a
+median time of `cp` by that of the export: 0.5 is half as fast as a copy. Before each run the disk rests for
+--pause seconds. Without that every second run took three times as long on a virtual disk, whatever it was;
+an even number of rounds gives both the same share of first places. One line of JSON for each run; a
 table on stdout. Needs nothing but Python, and three times the size in FOLDER.
 """
 import argparse
@@ -50,7 +52,8 @@ def main():
     parser.add_argument("--baro", required=True)
     parser.add_argument("--gib", type=float, default=2)
     parser.add_argument("--frame-bytes", type=int, default=200_000)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--pause", type=float, default=5)
     parser.add_argument("--dir", default=".")
     parser.add_argument("--out")
     options = parser.parse_args()
@@ -65,6 +68,8 @@ def main():
         for number in range(options.rounds):
             for what in ("cp", "export") if number % 2 else ("export", "cp"):
                 to = os.path.join(folder, what + ".mcap")
+                os.sync()
+                time.sleep(options.pause)
                 if what == "cp":
                     seconds = timed(lambda: copy(first, to))
                 else:
