@@ -18,7 +18,7 @@ pub(crate) fn of(failure: &Failure, typed: &[OsString]) -> String {
     {
         match error {
             baro_log::Error::NotAStore { path } | baro_log::Error::NotAFolder { path } => {
-                return swapped(path, typed);
+                return beheaded(path).unwrap_or_else(|| swapped(path, typed));
             }
             baro_log::Error::Format { file, .. } => return damaged(file, typed),
             _ => {}
@@ -40,6 +40,17 @@ pub(crate) fn of(failure: &Failure, typed: &[OsString]) -> String {
 
 fn is_store(path: &Path) -> bool {
     files::exists(&path.join(baro_log::IDENTITY))
+}
+
+/// That a store is there, but for the file that makes it one.
+fn beheaded(path: &Path) -> Option<String> {
+    files::exists(&path.join(baro_log::segment_name(0))).then(|| {
+        format!(
+            "; but a log is there, and a new store does not take its place: baro recover {} NEW copies what is \
+             readable",
+            path.display()
+        )
+    })
 }
 
 /// That a word behind the one that was taken for the store is one.

@@ -59,6 +59,7 @@ fn furnished() -> Folder {
         "baro pin s --before 1s --name dup",
         "baro pin s --before 1s --name dup",
         "mkdir kept; echo kept > kept/notes",
+        "cp -r f gone; rm gone/store",
         "cp -r f hurt; printf words | dd of=hurt/store conv=notrunc",
     ];
     for line in made {

@@ -194,3 +194,41 @@ fn units_come_back_from_parquet() {
     assert!(said.contains("oven has \"K\" in the store and \"degC\" in the file"), "{said}");
     assert!(!said.contains("clock"), "{said}");
 }
+
+#[test]
+fn a_name_that_looks_like_labels_has_one_spelling_in_every_way_out() {
+    let folder = Folder::new("outs-names");
+    let (store, again) = (folder.path("store"), folder.path("again"));
+    let (bare, written) = ("o{zone=1}", r#"{"o{zone=1}"}"#);
+    for store in [&store, &again] {
+        text(&run(&["init", store, "--size", "2M"]), 0);
+    }
+    let line = format!("{written} 7 1700000000.000\n");
+    text(&feed(&["import", &store, "-", "--input", "prometheus"], line.as_bytes()), 0);
+    let in_json = written.replace('"', "\\\"");
+    for (call, spelled) in [
+        (&["cat", &store][..], written),
+        (&["cat", &store, "--format", "json"], &in_json),
+        (&["query", &store], written),
+        (&["query", &store, "--format", "text"], written),
+        (&["query", &store, "--format", "json"], &in_json),
+        (&["list", &store], written),
+        (&["list", &store, "--format", "json"], &in_json),
+        (&["list", &store, "--counts"], written),
+        (&["du", &store], written),
+        (&["top", &store], written),
+    ] {
+        let shown = text(&run(call), 0);
+        assert!(shown.contains(spelled), "{call:?}: {shown}");
+        assert_eq!(shown.matches(bare).count(), 1, "{call:?}: {shown}");
+    }
+    let file = folder.path("o.mcap");
+    text(&run(&["export", &store, &file]), 0);
+    let bytes = std::fs::read(&file).unwrap();
+    assert!(bytes.windows(written.len()).any(|at| at == written.as_bytes()));
+    // What cat writes is taken again.
+    let rows = text(&run(&["cat", &store, "--format", "json"]), 0);
+    text(&feed(&["import", &again, "-", "--input", "json"], rows.as_bytes()), 0);
+    let csv = |store: &str| text(&run(&["cat", store, "--format", "csv"]), 0);
+    assert_eq!(csv(&again), csv(&store));
+}

@@ -10,7 +10,7 @@
 //! would make them larger than the data.
 
 use crate::{Error, Exported, Request, Result, Sink};
-use baro_ondisk::Gap;
+use baro_ondisk::{Gap, written_name};
 use baro_store::{Column, Datum, Interval, Point, Selection, Store, ValueType};
 use baro_sys::storage::Storage;
 use mcap::records::{MessageHeader, Metadata};
@@ -211,10 +211,10 @@ impl<W: Write + Seek> Messages<'_, W> {
         let fields: Vec<&Column> = columns.iter().filter(|c| c.field().is_some()).collect();
         let whole = columns.iter().find(|column| column.field().is_none());
         let unknown = format!("unknown-{id}");
-        let name = whole.map_or(unknown.as_str(), |column| column.name.as_str());
+        let name = whole.map_or(unknown.into(), |column| written_name(&column.name));
         let topic = if as_frame {
             let encoding = "application/octet-stream";
-            let channel = self.writer.add_channel(0, name, encoding, &BTreeMap::new())?;
+            let channel = self.writer.add_channel(0, &name, encoding, &BTreeMap::new())?;
             Topic { channel, form: Form::Frame }
         } else if let Some(first) = fields.first() {
             let name = first.name.rsplit_once('.').map_or("", |(name, _)| name);
@@ -223,7 +223,7 @@ impl<W: Write + Seek> Messages<'_, W> {
         } else {
             let value = whole.map_or(json!({"type": "integer"}), schema_of);
             let unit = whole.map_or("", |column| column.unit.as_str());
-            let channel = self.channel(name, &json!({"value": value}), unit)?;
+            let channel = self.channel(&name, &json!({"value": value}), unit)?;
             Topic { channel, form: Form::Value }
         };
         let topic = Rc::new(topic);

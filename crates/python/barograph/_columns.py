@@ -44,7 +44,7 @@ def column(name: str, values: Any) -> Any:
         raise TypeError(f"{name}: expected a column of values, found {type(values).__name__}")
     if isinstance(values, (list, tuple)):
         return list_column(name, values)
-    dtype = getattr(values, "dtype", None)
+    dtype: Any = getattr(values, "dtype", None)
     if type(values).__module__.partition(".")[0] == "pandas" and dtype is not None:
         # Its own Arrow columns need pyarrow.
         if getattr(dtype, "kind", "O") in "fiub":

@@ -17,6 +17,8 @@ mod history;
 mod log;
 mod mark;
 mod place;
+#[cfg(test)]
+mod tests;
 
 use crate::damage::{Damage, Loss, Source};
 use crate::runs::{Unopened, open_run, read_manifest};

@@ -89,7 +89,8 @@ fn beyond(settled: Settled, segments: &Segments, reaches: u64) -> Option<Damage>
         return None;
     }
     let headers = || segments.started.iter().map(|segment| &segment.header);
-    let newest = headers().map(|header| header.epoch).max().unwrap_or(0);
+    // What was begun last may be reused since, and not be among them.
+    let newest = headers().map(|header| header.epoch).max().unwrap_or(0).max(segments.newest_epoch);
     if settled.last_epoch() > newest.max(reaches) {
         let most = if settled.end == 0 { newest + 1 } else { newest };
         return Some(damage("settled epoch", EPOCH_AT, most, settled.epoch));

@@ -8,6 +8,7 @@ use crate::failure::{Outcome, Result};
 use crate::time;
 use baro_command::{Lines, Stdout, json_line};
 use baro_export::csv;
+use baro_ondisk::written_name;
 use baro_store::{Damage, Datum, Interval, Moment, Point, Query, Reading, Selection, Store};
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -240,9 +241,12 @@ fn print<W: Write>(
     let unknown = || Cow::Owned(format!("unknown-{}", point.id));
     let name = point.column.map_or_else(unknown, |column| Cow::Borrowed(column.name.as_str()));
     let time_ns = point.time_ns;
+    if format == RowFormat::Csv {
+        return Ok(csv::row(out.exact(), time_ns, &name, &point.value, typed)?);
+    }
+    let name = written_name(&name);
     match (format, &point.value) {
         (RowFormat::Raw, Datum::Frame(bytes)) => out.exact().write_all(bytes)?,
-        (RowFormat::Csv, value) => csv::row(out.exact(), time_ns, &name, value, typed)?,
         (RowFormat::Text, Datum::Frame(bytes)) => {
             let start = baro_show::hex(&bytes[..bytes.len().min(16)]);
             let dots = if bytes.len() > 16 { ".." } else { "" };
@@ -255,7 +259,7 @@ fn print<W: Write>(
                 json!({"time_ns": time_ns, "channel": name, "bytes": bytes.len(), "hex": hex});
             writeln!(out.exact(), "{}", json_line(&row))?;
         }
-        (RowFormat::Raw, _) => {}
+        (RowFormat::Raw | RowFormat::Csv, _) => {}
         // Escaped: a text may hold what moves a terminal's cursor.
         (RowFormat::Text, Datum::Text(text)) => {
             row!(out, "{}  {name}  {text:?}", time::show(time_ns))?;

@@ -5,6 +5,7 @@ use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
 use baro_command::Lines;
+use baro_ondisk::written_name;
 use baro_store::{Catalog, Notes, Parts, SeriesUsage, Store};
 use clap::Args;
 use serde_json::{Value, json};
@@ -59,7 +60,9 @@ pub(super) fn recycled(notes: &Notes) -> bool {
 /// Name and type of an id.
 pub(super) fn known(catalog: &Catalog, id: u32) -> (String, Option<&'static str>) {
     match catalog.get(id) {
-        Ok(Some(declared)) => (declared.name, Some(declared.kind.name())),
+        Ok(Some(declared)) => {
+            (written_name(&declared.name).into_owned(), Some(declared.kind.name()))
+        }
         _ => (format!("(undeclared {id})"), None),
     }
 }

@@ -6,7 +6,7 @@ use crate::size::show_bytes;
 use crate::time;
 use baro_command::{Lines, json_line};
 use baro_log::Declared;
-use baro_ondisk::{Declaration, Layout};
+use baro_ondisk::{Declaration, Layout, written_name};
 use baro_store::{Damage, Notes, Selector, Store};
 use clap::Args;
 use serde_json::{Value, json};
@@ -99,7 +99,14 @@ fn selectors(arguments: &Arguments, store: &Store) -> Result<Option<Vec<Selector
 }
 
 fn row<W: Write>(out: &mut Lines<W>, found: &Declaration<'_>) -> std::io::Result<()> {
-    row!(out, "{:>6} {:8} {} {}", found.id, found.kind.name(), found.name, found.unit)?;
+    row!(
+        out,
+        "{:>6} {:8} {} {}",
+        found.id,
+        found.kind.name(),
+        written_name(found.name),
+        found.unit
+    )?;
     for field in found.layout.iter().flat_map(|layout| layout.fields()) {
         let array = field.elements.map_or(String::new(), |n| format!("[0..{n}]"));
         let (channel, name, unit) = (&found.name, &field.name, &field.unit);
@@ -110,7 +117,7 @@ fn row<W: Write>(out: &mut Lines<W>, found: &Declaration<'_>) -> std::io::Result
 
 fn row_json(out: &mut impl Write, found: &Declaration<'_>, number: u64) -> std::io::Result<()> {
     let fields = found.layout.as_deref().map_or(Value::Null, fields);
-    let row = json!({"id": found.id, "type": found.kind.name(), "name": found.name,
+    let row = json!({"id": found.id, "type": found.kind.name(), "name": written_name(found.name),
                      "unit": found.unit, "fields": fields});
     let before = if number == 0 { "\n" } else { ",\n" };
     write!(out, "{before}  {}", json_line(&row))
@@ -142,7 +149,8 @@ fn counted(arguments: &Arguments) -> Result<Outcome> {
         listed.retain(|entry| wanted.binary_search(&entry.id).is_ok());
     }
     let name = |id: u32, declared: &Option<Declared>| {
-        declared.as_ref().map_or_else(|| format!("(undeclared {id})"), |found| found.name.clone())
+        let unknown = || format!("(undeclared {id})");
+        declared.as_ref().map_or_else(unknown, |found| written_name(&found.name).into_owned())
     };
     if arguments.format == Format::Json {
         let list: Vec<Value> = listed

@@ -124,7 +124,10 @@ impl Wanted {
             };
             pieces.push(Piece { segment: *segment, end, size, unsettled, from, staged: false });
         }
-        place.reaches(store.identity.store, newest_epoch)?;
+        // Of a log that went round while it was looked at, what the manifest says to be settled may be
+        // reused, and only copies of pins be left.
+        let reaches = newest_epoch.max(store.runs.manifest.settled.last_epoch());
+        place.reaches(store.identity.store, reaches)?;
         place.folder(FOLDER)?;
         place.folder(KEPT)?;
         Ok(Wanted { pieces, newest_epoch, last })

@@ -7,6 +7,7 @@ use crate::time;
 use baro_command::Lines;
 use baro_export::Result;
 use baro_export::rows::{Rows, Told};
+use baro_ondisk::written_name;
 use baro_store::{Batch, Column};
 use std::io::Write;
 
@@ -51,7 +52,7 @@ impl<W: Write> Table<W> {
 
 impl<W: Write> Rows for Table<W> {
     fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> Result<()> {
-        let (name, unit) = (one_line(&column.name), one_line(&column.unit));
+        let (name, unit) = (one_line(&written_name(&column.name)), one_line(&column.unit));
         for (at, time_ns) in batch.times_ns.iter().enumerate() {
             let value = shown_value(&batch.values, at)?;
             self.rows.push([time::show(*time_ns), name.clone(), value, unit.clone()]);

@@ -5,6 +5,7 @@ use baro_command::Lines;
 use baro_export::Result;
 use baro_export::csv::plain_value;
 use baro_export::rows::{Rows, Told};
+use baro_ondisk::written_name;
 use baro_store::{Batch, Column, Values};
 use std::io::Write;
 
@@ -22,7 +23,7 @@ impl<W: Write> Text<W> {
 
 impl<W: Write> Rows for Text<W> {
     fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> Result<()> {
-        let name = one_line(&column.name);
+        let name = one_line(&written_name(&column.name));
         let unit = match column.unit.as_str() {
             "" => String::new(),
             unit => format!(" {}", one_line(unit)),

@@ -2,6 +2,7 @@
 
 use super::seen::{STEPS, Seen, Value};
 use baro_command::fitted;
+use baro_ondisk::written_name;
 use baro_show::{bytes, duration, number, terminal};
 use baro_store::Selection;
 use serde_json::json;
@@ -59,7 +60,7 @@ impl Page<'_> {
             let row = self.seen.row(*place);
             let last = row.and_then(|row| row.last.as_ref());
             Some(Line {
-                name: column.name.clone(),
+                name: written_name(&column.name).into_owned(),
                 unit: column.unit.clone(),
                 value: last.map_or("-".to_owned(), |(_, value)| shown(value)),
                 json: last.map_or(serde_json::Value::Null, |(_, value)| as_json(value)),
