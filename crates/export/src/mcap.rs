@@ -219,7 +219,8 @@ impl<W: Write + Seek> Messages<'_, W> {
         } else if let Some(first) = fields.first() {
             let name = first.name.rsplit_once('.').map_or("", |(name, _)| name);
             let (members, properties) = members(name, &fields);
-            Topic { channel: self.channel(name, &properties, "")?, form: Form::Fields(members) }
+            let channel = self.channel(&written_name(name), &properties, "")?;
+            Topic { channel, form: Form::Fields(members) }
         } else {
             let value = whole.map_or(json!({"type": "integer"}), schema_of);
             let unit = whole.map_or("", |column| column.unit.as_str());
