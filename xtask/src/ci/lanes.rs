@@ -17,11 +17,9 @@ use std::time::Instant;
 /// The longest first, so that none is left over at the end.
 #[rustfmt::skip]
 const COMPUTES: &[&str] = &[
-    "baro-recorder:crash", "baro-store:model", "baro-fuzz:smoke", "baro-store:settle",
-    "baro-store:selector", "baro-store:hostile", "baro-store:hostile_runs", "baro-store:catalog",
-    "baro-store:samples", "baro-store:types", "baro-export:packed", "baro-export:columns", "baro-export:bounds", "baro-store:crash", "baro-export:forms", "baro-store:runs",
-    "baro-store:points", "baro-store:newest", "baro-store:timeline", "baro-store:several", "baro-store:order",
-    "baro-store:rule", "baro-store:rot", "baro-store:bounds", "baro-store:usage", "baro-store:lib",
+    "baro-recorder:crash", "baro-store:model", "baro-fuzz:smoke", "baro-store:keeping",
+    "baro-store:reading", "baro-store:damage", "baro-export:packed", "baro-export:columns", "baro-export:bounds", "baro-store:crash",
+    "baro-export:forms", "baro-store:rot", "baro-store:lib",
     "baro-ondisk:lib", "baro-ondisk:released", "baro-ondisk:section", "baro-runs:lib",
     "baro-runs:damage", "baro-runs:round_trip", "baro-log:lib", "baro-promises:lib", "baro-sources:lib",
     "baro-ingest:lib", "baro-net:lib", "baro-show:lib", "baro-command:lib", "baro-export:lib", "baro-export:export", "baro-lake:baro-lake",

@@ -1,0 +1,225 @@
+//! Stores that somebody has changed so that every CRC is right: files of another time or another history
+//! put in place of those that were there. What is in the log is handed out, and nothing is called whole.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+use crate::common::{Folder, options};
+use baro_log::{MANIFEST, run_name, segment_name};
+use baro_ondisk::{Manifest, Settled, Type, WhenFull};
+use baro_recorder::Recorder;
+use baro_store::{
+    Damage, Error, Extent, Interval, Loss, Query, SettleOptions, Settler, Store, Values, verify,
+};
+use baro_sys::storage::Access;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// A session with one sample at each of these times, whose value is `value`.
+fn session(path: &Path, times_ns: &[i64], value: f64) -> Vec<String> {
+    let recorder = Recorder::open(path, options()).unwrap();
+    let id = recorder.declare(&[("s", Type::F64, "")]).unwrap()[0];
+    let mut producer = recorder.producer().unwrap();
+    for time_ns in times_ns {
+        producer.push_sample(id, *time_ns, value).unwrap();
+    }
+    let closed = recorder.close();
+    assert_eq!((closed.left, closed.status.lost), (0, 0));
+    closed.damage
+}
+
+fn settle(path: &Path) {
+    let mut settler = Settler::open(path, SettleOptions::default()).unwrap();
+    while settler.step(Extent::All).unwrap().more {}
+}
+
+fn manifest(path: &Path) -> Manifest {
+    Manifest::decode(&std::fs::read(path.join(MANIFEST)).unwrap()).unwrap()
+}
+
+fn put(path: &Path, manifest: &Manifest) {
+    std::fs::write(path.join(MANIFEST), manifest.encode()).unwrap();
+}
+
+/// Times and values that a query finds, and what it says.
+fn samples(path: &Path) -> (Vec<(i64, f64)>, Vec<Damage>) {
+    let store = Store::open(path).unwrap();
+    let mut found = Vec::new();
+    let notes = store.query_ids(&[1], &Query::raw(Interval::ALL), |batch| {
+        let Values::F64(values) = batch.values else { panic!("floats") };
+        found.extend(batch.times_ns.iter().copied().zip(values.iter().copied()));
+        ControlFlow::Continue(())
+    });
+    (found, notes.unwrap().read.damage)
+}
+
+fn verified(path: &Path) -> (bool, Vec<Damage>) {
+    let report = verify(&Store::open(path).unwrap(), Access::Read, |_, _| {}).unwrap();
+    (report.is_whole(), report.damage)
+}
+
+fn names(damage: &[Damage], file: &str, offset: u64) -> bool {
+    damage.iter().any(|found| found.file == file && found.offset == offset && found.is_loss())
+}
+
+#[test]
+fn more_settled_than_there_ever_was_hides_nothing() {
+    for settled in [
+        Settled { epoch: 1000, end: 0 },
+        Settled { epoch: 4, end: 1 },
+        Settled { epoch: 5, end: 0 },
+        Settled { epoch: 3, end: 40 },
+    ] {
+        let folder = Folder::init("changed-settled", 8, WhenFull::Recycle);
+        let path = folder.0.as_path();
+        session(path, &[1, 2], 0.5);
+        settle(path);
+        session(path, &[3], 1.5);
+        session(path, &[4, 5], 2.5);
+        let before = [(1, 0.5), (2, 0.5), (3, 1.5), (4, 2.5), (5, 2.5)];
+        assert_eq!(samples(path), (before.to_vec(), Vec::new()));
+        let right = manifest(path);
+        assert!(right.settled.last_epoch() == 1, "{right:?}");
+        let wrong = Manifest { settled, ..right };
+        put(path, &wrong);
+        let offset = if settled.epoch > 3 { 40 } else { 48 };
+        let kept = if offset == 40 { &before[..] } else { &before[3..] };
+        let (found, damage) = samples(path);
+        assert!(kept.iter().all(|one| found.contains(one)), "{settled:?}: {found:?}");
+        assert!(names(&damage, MANIFEST, offset), "{settled:?}: {damage:?}");
+        let (whole, damage) = verified(path);
+        assert!(!whole && names(&damage, MANIFEST, offset), "{settled:?}: {damage:?}");
+        // Whoever records or settles believes it no more, and it stays told.
+        let said = session(path, &[6], 3.5);
+        assert_eq!(said.len(), usize::from(offset == 40), "{said:?}");
+        settle(path);
+        let (found, damage) = samples(path);
+        assert!(kept.iter().all(|one| found.contains(one)), "{settled:?}: {found:?}");
+        assert!(found.contains(&(6, 3.5)));
+        assert!(names(&damage, MANIFEST, 72), "{settled:?}: {damage:?}");
+        assert!(!verified(path).0);
+    }
+}
+
+#[test]
+fn a_run_of_another_history_is_not_taken_for_the_one_that_is_meant() {
+    let folders = ["changed-run-a", "changed-run-b", "changed-run-c"]
+        .map(|name| Folder::init(name, 8, WhenFull::Recycle));
+    let times: Vec<i64> = (0..500).collect();
+    let values = [0.25, 0.26, 7.125];
+    for (folder, value) in folders.iter().zip(values) {
+        // The last is of another size too.
+        let times = if value > 1.0 { &times[..99] } else { &times[..] };
+        session(&folder.0, times, value);
+        settle(&folder.0);
+    }
+    let path = folders[0].0.as_path();
+    let run = run_name(manifest(path).runs[0].id);
+    let own = std::fs::read(path.join(&run)).unwrap();
+    assert_eq!(std::fs::metadata(folders[1].0.join(&run)).unwrap().len(), own.len() as u64);
+    for other in &folders[1..] {
+        std::fs::copy(other.0.join(&run), path.join(&run)).unwrap();
+        let (found, damage) = samples(path);
+        assert_eq!(found, []);
+        assert!(names(&damage, &run, 0), "{damage:?}");
+        let (whole, damage) = verified(path);
+        assert!(!whole && names(&damage, &run, 0), "{damage:?}");
+        // A manifest of an older version has no CRC of it: then only what else it says is compared.
+        let mut older = manifest(path);
+        older.runs[0].footer_crc = None;
+        let whole = other.0 == folders[1].0;
+        let right = manifest(path);
+        put(path, &older);
+        assert_eq!(verified(path).0, whole);
+        put(path, &right);
+    }
+    std::fs::write(path.join(&run), own).unwrap();
+    assert!(verified(path).0);
+    assert_eq!(samples(path).0.len(), 500);
+}
+
+#[test]
+fn a_segment_file_of_an_earlier_time_that_is_put_back_is_told_and_stays_told() {
+    for when_full in [WhenFull::Stop, WhenFull::Recycle] {
+        let folder = Folder::init("changed-segment", 4, when_full);
+        let path = folder.0.as_path();
+        let files = [0, 1, 2].map(|index| path.join(segment_name(index)));
+        let blank = std::fs::read(&files[1]).unwrap();
+        for number in 1..=3 {
+            session(path, &[number], number as f64);
+        }
+        assert_eq!(verified(path), (true, Vec::new()));
+        let second = std::fs::read(&files[1]).unwrap();
+        if when_full == WhenFull::Recycle {
+            // Once round, so that an earlier life can be put back too.
+            (4..=7).for_each(|number| drop(session(path, &[number], number as f64)));
+            assert_eq!(verified(path), (true, Vec::new()));
+        }
+        let own = std::fs::read(&files[1]).unwrap();
+        for earlier in [&blank, &second] {
+            std::fs::write(&files[1], earlier).unwrap();
+            if *earlier == own {
+                continue;
+            }
+            let (whole, damage) = verified(path);
+            assert!(!whole, "{when_full:?}");
+            let newest = segment_name(2);
+            assert!(names(&damage, &newest, 4080), "{when_full:?}: {damage:?}");
+            assert!(samples(path).1.iter().any(|found| found.loss == Loss::Replaced));
+            std::fs::write(&files[1], &own).unwrap();
+            assert_eq!(verified(path), (true, Vec::new()));
+        }
+        std::fs::write(&files[1], &blank).unwrap();
+        let said = session(path, &[9], 9.0);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert_eq!(session(path, &[10], 9.0).len(), 1);
+        let (whole, damage) = verified(path);
+        assert!(!whole && damage.iter().all(|found| found.loss == Loss::Replaced), "{damage:?}");
+    }
+}
+
+#[test]
+fn an_older_manifest_that_is_put_back_is_told_and_nothing_is_done_by_it() {
+    let folder = Folder::init("changed-manifest", 8, WhenFull::Recycle);
+    let path = folder.0.as_path();
+    session(path, &[1], 0.5);
+    settle(path);
+    let first = std::fs::read(path.join(MANIFEST)).unwrap();
+    session(path, &[2], 1.5);
+    settle(path);
+    let second = std::fs::read(path.join(MANIFEST)).unwrap();
+    session(path, &[3], 2.5);
+    settle(path);
+    assert_eq!(verified(path), (true, Vec::new()));
+    let third = std::fs::read(path.join(MANIFEST)).unwrap();
+    // A header knows of the first, as one that was begun since; of the second the run is one too many.
+    for (older, offset) in [(Some(&first), 32), (None, 32)] {
+        match older {
+            Some(older) => std::fs::write(path.join(MANIFEST), older).unwrap(),
+            None => std::fs::remove_file(path.join(MANIFEST)).unwrap(),
+        }
+        let (whole, damage) = verified(path);
+        assert!(!whole && names(&damage, MANIFEST, offset), "{damage:?}");
+        let (found, damage) = samples(path);
+        assert!(found.len() == 3 && names(&damage, MANIFEST, offset), "{found:?} {damage:?}");
+        let files = std::fs::read_dir(path.join("runs")).unwrap().count();
+        let mut settler = Settler::open(path, SettleOptions::default()).unwrap();
+        let refused = settler.step(Extent::All);
+        assert!(matches!(refused, Err(Error::Manifest { .. })), "{refused:?}");
+        drop(settler);
+        let mut store = Store::open(path).unwrap();
+        let refused = store.delete_in(&[1], Interval::ALL);
+        assert!(matches!(refused, Err(Error::Manifest { .. })), "{refused:?}");
+        // Nor is anything removed that the newest one names.
+        assert_eq!(std::fs::read_dir(path.join("runs")).unwrap().count(), files);
+    }
+    std::fs::write(path.join(MANIFEST), &second).unwrap();
+    let mut wrong = manifest(path);
+    wrong.next_run = wrong.runs[0].id + 1;
+    wrong.runs.truncate(1);
+    put(path, &wrong);
+    let (whole, damage) = verified(path);
+    assert!(!whole && names(&damage, MANIFEST, 56), "{damage:?}");
+    assert!(matches!(Settler::open(path, SettleOptions::default()), Err(Error::Manifest { .. })));
+    std::fs::write(path.join(MANIFEST), &third).unwrap();
+    assert_eq!(verified(path), (true, Vec::new()));
+    settle(path);
+}

@@ -1,0 +1,213 @@
+//! Beside a writer that recycles fast: what is read is exact, and what is gone is counted and
+//! never called damage.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+use crate::common::{Folder, options};
+use baro_ondisk::{Kind, Type, WhenFull};
+use baro_recorder::{Options, Recorder};
+use baro_store::{Filter, Interval, Reading, RecordRef, Store, verify};
+use baro_sys::storage::Access;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The frame that belongs to a sequence.
+fn frame(sequence: u64) -> Vec<u8> {
+    let word = sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+    word.iter().copied().cycle().take(200 + (sequence as usize * 7) % 3000).collect()
+}
+
+fn check(record: &RecordRef<'_>) {
+    if record.kind == Kind::Frame {
+        assert!(record.payload == frame(record.sequence), "record {}", record.sequence);
+        assert_eq!(record.time_ns, record.sequence as i64);
+    }
+}
+
+#[test]
+fn reading_beside_a_fast_writer_is_exact() {
+    let folder = Folder::init("live", 3, WhenFull::Recycle);
+    let recorder = Recorder::open(&folder.0, Options { ring_bytes: 1 << 20, ..options() }).unwrap();
+    let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+    let mut ring = recorder.producer().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut next = 0;
+            while !stop.load(Ordering::Relaxed) {
+                if ring.report().used_bytes > 500_000 {
+                    std::thread::yield_now();
+                    continue;
+                }
+                assert_eq!(ring.push_frame(id, next as i64, &frame(next)), Ok(next));
+                next += 1;
+            }
+        });
+        let mut recycled = 0;
+        let mut records = 0;
+        // A disk may stand still for a while: then nothing is recycled meanwhile.
+        for round in 0..6_000 {
+            if round >= 60 && recycled > 0 {
+                break;
+            }
+            let store = Store::open(&folder.0).unwrap();
+            assert!(store.damage().is_empty(), "round {round}: {:?}", store.damage());
+            let mut last: HashMap<u64, u64> = HashMap::new();
+            let notes = store
+                .records_as_written(|record| {
+                    check(record);
+                    let before = last.insert(record.producer, record.sequence);
+                    assert!(before.is_none_or(|before| before < record.sequence));
+                    ControlFlow::Continue(())
+                })
+                .unwrap();
+            assert!(notes.damage.is_empty(), "round {round}: {:?}", notes.damage);
+            recycled += notes.blocks_recycled;
+            records += notes.records;
+            let mut time = i64::MIN;
+            let notes = store
+                .records(Interval::ALL, &Filter::all().data_only(), &Reading::default(), |r| {
+                    check(r);
+                    assert!(r.time_ns > time);
+                    time = r.time_ns;
+                    ControlFlow::Continue(())
+                })
+                .unwrap();
+            assert!(notes.damage.is_empty(), "round {round}: {:?}", notes.damage);
+            recycled += notes.blocks_recycled;
+            let report = verify(&store, Access::ReadDirect, |_, _| {}).unwrap();
+            assert!(report.is_whole() && report.damage.is_empty(), "round {round}: {report:?}");
+            recycled += report.recycled_while_reading;
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(recycled > 0 && records > 0);
+    });
+    drop(recorder);
+    let store = Store::open(&folder.0).unwrap();
+    assert!(store.tails().unwrap().is_empty(), "{:?}", store.tails().unwrap());
+    let report = verify(&store, Access::Read, |_, _| {}).unwrap();
+    assert!(report.is_whole() && report.recycled_while_reading == 0, "{report:?}");
+}
+
+#[test]
+fn a_log_that_grows_while_its_headers_are_read_has_no_holes() {
+    let folder = Folder::init("grow", 60, WhenFull::Stop);
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+    let mut ring = recorder.producer().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut next = 0;
+            while !stop.load(Ordering::Relaxed) && next < 30_000 {
+                if ring.report().used_bytes > 4_000_000 {
+                    std::thread::yield_now();
+                    continue;
+                }
+                assert_eq!(ring.push_frame(id, next as i64, &frame(next)), Ok(next));
+                next += 1;
+            }
+        });
+        let mut records = 0;
+        while records < 25_000 {
+            let store = Store::open(&folder.0).unwrap();
+            assert!(store.damage().is_empty(), "{:?}", store.damage());
+            let mut next = 0;
+            let notes = store
+                .records_as_written(|record| {
+                    check(record);
+                    assert_eq!(record.sequence, next);
+                    next += 1;
+                    ControlFlow::Continue(())
+                })
+                .unwrap();
+            assert!(notes.damage.is_empty(), "{:?}", notes.damage);
+            assert!(next >= records, "what was there is there");
+            records = next;
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+/// From a place on, each once, whatever has gone round or is still under way.
+/// Who stood still while a session that began meanwhile went round is told of what he has not seen.
+#[test]
+fn what_went_round_before_it_was_followed_is_told() {
+    let folder = Folder::init("follow-late", 8, WhenFull::Recycle);
+    let mut store = Store::open(&folder.0).unwrap();
+    let mut place = store.end().unwrap();
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+    let mut ring = recorder.producer().unwrap();
+    let segments = store.identity().segment_bytes * 8;
+    let frames = 2 * segments / 4096;
+    for at in 0..frames {
+        ring.push_frame(id, at as i64, &[7; 4096]).unwrap();
+        if at % 16 == 0 {
+            assert!(recorder.wait_durable(&ring, ring.next_sequence(), 60_000_000_000));
+        }
+    }
+    drop(ring);
+    assert_eq!(recorder.close().left, 0);
+    store.refresh().unwrap();
+    let mut seen = 0;
+    let notes = store.follow(&mut place, |record| {
+        seen += u64::from(record.kind == Kind::Frame);
+        ControlFlow::Continue(())
+    });
+    let notes = notes.unwrap();
+    assert!(seen < frames && notes.blocks_recycled > 0, "{seen} of {frames}: {notes:?}");
+}
+
+#[test]
+fn what_is_followed_is_what_is_recorded_from_there_on() {
+    let folder = Folder::init("follow", 4, WhenFull::Stop);
+    let mut store = Store::open(&folder.0).unwrap();
+    let mut place = store.end().unwrap();
+    let mut found = Vec::new();
+    let mut next = 0;
+    for session in 0..3 {
+        let recorder = Recorder::open(&folder.0, options()).unwrap();
+        let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+        let mut ring = recorder.producer().unwrap();
+        let first = next;
+        for round in 0..8 {
+            for _ in 0..40 {
+                ring.push_frame(id, next, &frame(next as u64)).unwrap();
+                next += 1;
+            }
+            if round % 3 == 0 {
+                assert!(recorder.wait_durable(&ring, ring.next_sequence(), 60_000_000_000));
+            }
+            store.refresh().unwrap();
+            let notes = store.follow(&mut place, |record| {
+                if record.kind == Kind::Frame {
+                    found.push(record.time_ns);
+                }
+                ControlFlow::Continue(())
+            });
+            let notes = notes.unwrap();
+            assert_eq!((notes.damage.len(), notes.blocks_recycled), (0, 0));
+            if round % 3 == 0 {
+                assert_eq!(found.len(), next as usize, "session {session}, round {round}");
+            }
+        }
+        drop(ring);
+        assert_eq!(recorder.close().left, 0);
+        // A place taken now is behind all of it.
+        store.refresh().unwrap();
+        let mut end = store.end().unwrap();
+        let count = store.follow(&mut end, |_| ControlFlow::Continue(())).unwrap().records;
+        assert_eq!((count, first < next), (0, true));
+    }
+    store.refresh().unwrap();
+    store
+        .follow(&mut place, |record| {
+            if record.kind == Kind::Frame {
+                found.push(record.time_ns);
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(found, (0..next).collect::<Vec<_>>());
+}

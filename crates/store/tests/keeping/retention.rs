@@ -1,0 +1,121 @@
+//! Dropping runs never brings back what a later run has corrected, and keeps to its bounds.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+use crate::common::{Folder, options};
+use baro_ondisk::{Type, WhenFull};
+use baro_recorder::Recorder;
+use baro_store::{Extent, Interval, Query, RunRetention, SettleOptions, Settler, Store, Values};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+const WRONG: i64 = -1;
+const RIGHT: i64 = 1;
+const CORRECTED_NS: i64 = 5;
+
+fn settling(retention: RunRetention) -> SettleOptions {
+    SettleOptions { least_bytes: 0, fan_in: 100, retention, ..SettleOptions::default() }
+}
+
+/// Records these samples and settles them: a run of its own.
+fn run(folder: &Folder, samples: impl Iterator<Item = (u32, i64, i64)>) {
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    recorder.declare(&[("a", Type::I64, ""), ("b", Type::I64, "")]).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    for (series, time_ns, value) in samples {
+        producer.push_sample(series, time_ns, value).unwrap();
+    }
+    drop(producer);
+    assert_eq!(recorder.close().left, 0);
+    settle(folder, RunRetention::default());
+}
+
+fn settle(folder: &Folder, retention: RunRetention) -> u32 {
+    let mut settler = Settler::open(&folder.0, settling(retention)).unwrap();
+    let mut dropped = 0;
+    loop {
+        let done = settler.step(Extent::All).unwrap();
+        dropped += done.dropped.runs;
+        if !done.more {
+            return dropped;
+        }
+    }
+}
+
+fn samples(folder: &Folder, series: u32) -> BTreeMap<i64, i64> {
+    let store = Store::open(&folder.0).unwrap();
+    let mut found = BTreeMap::new();
+    let notes = store.query_ids(&[series], &Query::raw(Interval::ALL), |batch| {
+        let Values::I64(values) = batch.values else { panic!("{batch:?}") };
+        found.extend(batch.times_ns.iter().copied().zip(values.iter().copied()));
+        ControlFlow::Continue(())
+    });
+    assert_eq!(notes.unwrap().read.damage, []);
+    found
+}
+
+fn runs(folder: &Folder) -> (u32, u64) {
+    let info = Store::open(&folder.0).unwrap().info().unwrap();
+    (info.runs, info.runs_bytes)
+}
+
+/// A run of 1,000 samples with a wrong one early, one that corrects it, one of another series whose
+/// times lie in those of the first, and one of later times.
+fn corrected(name: &str) -> Folder {
+    let folder = Folder::init(name, 8, WhenFull::Stop);
+    let wrong = |ns| if ns == CORRECTED_NS { WRONG } else { 0 };
+    run(&folder, (0..1000).map(|ns| (1, ns, wrong(ns))));
+    run(&folder, std::iter::once((1, CORRECTED_NS, RIGHT)));
+    run(&folder, (0..100).map(|ns| (2, ns, 2)));
+    run(&folder, (1000..2000).map(|ns| (1, ns, 0)));
+    assert_eq!(runs(&folder).0, 4);
+    folder
+}
+
+#[test]
+fn a_correction_is_kept_as_long_as_what_it_corrects() {
+    // The correction and the other series are old, the rest is not.
+    let folder = corrected("retention-age");
+    let keep = |keep_ns| RunRetention { keep_ns: Some(keep_ns), ..RunRetention::default() };
+    assert_eq!(settle(&folder, keep(1500)), 1);
+    assert_eq!(samples(&folder, 1).len(), 2000);
+    assert_eq!(samples(&folder, 1)[&CORRECTED_NS], RIGHT);
+    assert!(samples(&folder, 2).is_empty());
+    // Both are old: both go.
+    assert_eq!(settle(&folder, keep(500)), 2);
+    assert_eq!(*samples(&folder, 1).first_key_value().unwrap().0, 1000);
+}
+
+#[test]
+fn what_was_corrected_goes_before_its_correction_and_the_bounds_are_kept() {
+    let folder = corrected("retention-size");
+    let (mut left, mut seen) = (4, Vec::new());
+    while left > 0 {
+        let (runs_before, bytes) = runs(&folder);
+        assert_eq!(runs_before, left);
+        let keep = RunRetention { keep_bytes: Some(bytes - 1), ..RunRetention::default() };
+        assert_eq!(settle(&folder, keep), 1);
+        assert!(runs(&folder).1 < bytes);
+        let value = samples(&folder, 1).get(&CORRECTED_NS).copied();
+        assert_ne!(value, Some(WRONG));
+        seen.push((value, samples(&folder, 1).len(), samples(&folder, 2).len()));
+        left -= 1;
+    }
+    // The other series is the oldest that supersedes nothing; then what was corrected goes.
+    let right = Some(RIGHT);
+    assert_eq!(seen, [(right, 2000, 0), (right, 1001, 0), (None, 1000, 0), (None, 0, 0)]);
+}
+
+#[test]
+fn a_sample_of_a_far_future_keeps_nothing_that_comes_later() {
+    let folder = Folder::init("retention-future", 8, WhenFull::Stop);
+    let far_ns = i64::MAX / 2;
+    run(&folder, (0..1000).chain([far_ns]).map(|ns| (1, ns, 0)));
+    run(&folder, (1000..2000).map(|ns| (1, ns, 0)));
+    run(&folder, (1500..3000).map(|ns| (1, ns, 0)));
+    run(&folder, std::iter::once((1, CORRECTED_NS, RIGHT)));
+    // By the clock all are old but the first, and the last corrects a sample of it.
+    let keep = RunRetention { keep_ns: Some(1_000_000_000), ..RunRetention::default() };
+    assert_eq!(settle(&folder, keep), 2);
+    let left = samples(&folder, 1);
+    assert_eq!((left.len(), left[&CORRECTED_NS]), (1001, RIGHT));
+}
