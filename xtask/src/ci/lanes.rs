@@ -18,12 +18,17 @@ use std::time::Instant;
 #[rustfmt::skip]
 const COMPUTES: &[&str] = &[
     "baro-recorder:crash", "baro-store:model", "baro-fuzz:smoke", "baro-store:keeping",
-    "baro-store:reading", "baro-store:damage", "baro-export:packed", "baro-export:columns", "baro-export:bounds", "baro-store:crash",
-    "baro-export:forms", "baro-store:rot", "baro-store:lib",
-    "baro-ondisk:lib", "baro-ondisk:released", "baro-ondisk:section", "baro-runs:lib",
+    "baro-store:reading", "baro-cli:query", "baro-store:damage", "baro-cli:lives", "baro-cli:abuse",
+    "baro-export:packed", "baro-export:columns", "baro-export:bounds", "baro-store:crash",
+    "baro-export:forms", "baro-store:rot", "baro-store:lib", "baro-fuzz:bounds", "baro-cli:text_forms",
+    "baro-cli:released", "baro-store:settle_memory", "baro-ondisk:lib", "baro-python:python",
+    "baro-cli:readers", "baro-cli:baro", "baro-cli:output", "baro-cli:exchange", "baro-cli:import",
+    "baro-ondisk:released", "baro-ondisk:section", "baro-capi:samples", "baro-cli:delete",
+    "baro-cli:history", "baro-cli:foreign", "baro-cli:outs", "baro-store:deleting", "baro-capi:sequences",
+    "baro-ingest:names", "baro-capi:read", "baro-runs:lib",
     "baro-runs:damage", "baro-runs:round_trip", "baro-log:lib", "baro-promises:lib", "baro-sources:lib",
-    "baro-ingest:lib", "baro-net:lib", "baro-show:lib", "baro-command:lib", "baro-export:lib", "baro-export:export", "baro-lake:baro-lake",
-    "baro-trace:account",
+    "baro-ingest:lib", "baro-net:lib", "baro-show:lib", "baro-command:lib", "baro-export:lib",
+    "baro-export:export", "baro-lake:baro-lake", "baro-trace:account",
     "baro-trace:analyzed", "baro-trace:blk", "baro-trace:recorded", "baro-fuzz:lib", "lab:lab",
     "lab-agent:lib", "xtask:xtask",
 ];
