@@ -3,6 +3,7 @@
 
 use super::Finding;
 use super::tree::{Tree, is_test_data};
+use std::collections::BTreeSet;
 
 pub(super) const CHECK: &str = "architecture";
 
@@ -21,9 +22,13 @@ pub(super) fn architecture(tree: &Tree, checks: &[&str]) -> Vec<Finding> {
         let message = format!("the invariant table does not mention `tidy {check}`");
         findings.push(Finding::error(CHECK, INVARIANTS, message));
     }
+    let functions: BTreeSet<&str> = tree
+        .texts(&[".rs"])
+        .flat_map(|(_, text)| text.split("fn ").skip(1))
+        .filter_map(|behind| Some(behind.split_once('(')?.0))
+        .collect();
     for name in quoted.iter().filter_map(|quoted| quoted.strip_prefix("test ")) {
-        let function = format!("fn {name}(");
-        if !tree.texts(&[".rs"]).any(|(_, text)| text.contains(&function)) {
+        if !functions.contains(name) {
             findings.push(Finding::error(CHECK, INVARIANTS, format!("no test `{name}` exists")));
         }
     }

@@ -4,7 +4,7 @@
 //! Tests and examples print what they like. A child may be given our stderr as its stdout.
 
 use super::Finding;
-use super::rust_text::{code_only, has_word};
+use super::rust_text::has_word;
 use super::tree::Tree;
 
 pub(super) const CHECK: &str = "printing";
@@ -21,7 +21,7 @@ const FOR_A_CHILD: &str = "Stdio::from(std::io::stderr())";
 
 pub(super) fn printing(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in tree.texts(&[".rs"]) {
+    for (path, _) in tree.texts(&[".rs"]) {
         let product = WHERE.iter().any(|folder| path.starts_with(folder));
         let tests =
             !path.contains("/src/") || path.ends_with("/tests.rs") || path.contains("/tests/");
@@ -29,8 +29,7 @@ pub(super) fn printing(tree: &Tree) -> Vec<Finding> {
             continue;
         }
         // Tests of a file stand at its end.
-        let code = code_only(text);
-        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+        let code = tree.code(path).split("#[cfg(test)]").next().unwrap_or_default();
         for (index, line) in code.lines().enumerate() {
             let line = line.replace(FOR_A_CHILD, "child");
             let handle =

@@ -3,7 +3,7 @@
 //! The words looked for are spelled in two halves, else this file would find itself.
 
 use super::Finding;
-use super::rust_text::{code_only, lines_with_word};
+use super::rust_text::lines_with_word;
 use super::tree::{Tree, is_test_data};
 
 const LINES_MAX: usize = 1_000;
@@ -45,12 +45,11 @@ pub(super) fn util(tree: &Tree) -> Vec<Finding> {
     const NAMES: [&str; 4] = ["util", "utils", "helpers", "misc"];
     let message = "a module is named after what it is about";
     let mut findings = Vec::new();
-    for (path, text) in rust(tree) {
+    for (path, _) in rust(tree) {
         if path.trim_end_matches(".rs").split('/').any(|part| NAMES.contains(&part)) {
             findings.push(Finding::error("util", path, message));
         }
-        let code = code_only(text);
-        for (index, line) in code.lines().enumerate() {
+        for (index, line) in tree.code(path).lines().enumerate() {
             let inline = line.split_once("mod ").and_then(|(_, rest)| rest.split_once('{'));
             if inline.is_some_and(|(name, _)| NAMES.contains(&name.trim())) {
                 findings.push(Finding::error("util", at(path, index + 1), message));
@@ -65,8 +64,8 @@ pub(super) fn unsafe_code(tree: &Tree) -> Vec<Finding> {
     let message = format!("`{word}` outside of {}", UNSAFE_ALLOWED.join(", "));
     rust(tree)
         .filter(|(path, _)| !UNSAFE_ALLOWED.iter().any(|folder| path.starts_with(folder)))
-        .flat_map(|(path, text)| {
-            let lines = lines_with_word(&code_only(text), word);
+        .flat_map(|(path, _)| {
+            let lines = lines_with_word(tree.code(path), word);
             lines.into_iter().map(move |line| at(path, line))
         })
         .map(|place| Finding::error("unsafe", place, &message))
@@ -113,7 +112,7 @@ pub(super) fn markers(tree: &Tree) -> Vec<Finding> {
         if !path.ends_with(".rs") {
             continue;
         }
-        for (index, line) in code_only(text).lines().enumerate() {
+        for (index, line) in tree.code(path).lines().enumerate() {
             for word in in_code.iter().filter(|word| line.contains(**word)) {
                 let message = format!("{word}..: a test that cannot run prints `skipped: why`");
                 findings.push(Finding::error("markers", at(path, index + 1), message));

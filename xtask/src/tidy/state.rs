@@ -10,7 +10,6 @@
 //! Tests are left out: modules named `tests`, which come last in a file.
 
 use super::Finding;
-use super::rust_text::code_only;
 use super::tree::Tree;
 
 pub(super) const CHECK: &str = "state";
@@ -92,8 +91,8 @@ const TREES: &[(&str, &str)] = &[
 
 pub(super) fn state(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in tree.texts(&[".rs"]).filter(|(path, _)| is_product(path)) {
-        let code = without_tests(&code_only(text));
+    for (path, _) in tree.texts(&[".rs"]).filter(|(path, _)| is_product(path)) {
+        let code = without_tests(tree.code(path));
         let shut = SHUT.iter().any(|shut| path.starts_with(shut));
         for (index, line) in code.lines().enumerate() {
             let place = || format!("{path}:{}", index + 1);

@@ -3,14 +3,18 @@
 //! Ignored files (build output) are never looked at; files not yet added are, so that tidy
 //! speaks before the commit.
 
+use super::rust_text::code_only;
 use crate::shell::Cmd;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Files by path relative to the root.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     files: BTreeMap<String, Vec<u8>>,
+    /// Of the files of Rust: several checks ask for it, and it takes longer than they do.
+    code: OnceLock<BTreeMap<String, String>>,
 }
 
 impl Tree {
@@ -33,6 +37,7 @@ impl Tree {
 
     pub(crate) fn insert(&mut self, path: &str, bytes: Vec<u8>) {
         self.files.insert(path.to_owned(), bytes);
+        self.code = OnceLock::new();
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -52,6 +57,14 @@ impl Tree {
         self.iter()
             .filter(|(path, _)| endings.iter().any(|e| path.ends_with(e)))
             .filter_map(|(path, bytes)| Some((path, std::str::from_utf8(bytes).ok()?)))
+    }
+
+    /// A file of Rust without what is in comments and literals; nothing for any other.
+    pub(crate) fn code(&self, path: &str) -> &str {
+        let code = self.code.get_or_init(|| {
+            self.texts(&[".rs"]).map(|(path, text)| (path.to_owned(), code_only(text))).collect()
+        });
+        code.get(path).map_or("", String::as_str)
     }
 
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
