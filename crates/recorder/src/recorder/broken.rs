@@ -26,7 +26,8 @@ fn a_writer_that_ends_by_a_mistake_is_told_and_loses_nothing() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert!(recorder.status().trouble.to_string().contains("writer's thread has ended"));
-    assert!(recorder.flush(1_000_000).is_err());
+    // At once, however busy the machine is: a short deadline may pass before the thread is asked.
+    assert!(recorder.flush(60_000_000_000).is_err());
     // Sources may push still: that stays in the ring.
     producer.push_sample(id, 7, 1.5).unwrap();
     drop(producer);
