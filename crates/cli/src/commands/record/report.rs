@@ -205,14 +205,14 @@ fn print_text(opening: &Opening, recording: &Recording, store: &Path) {
     if recording.closed.left > 0 {
         out!(
             "{} records could not be made durable, {} of them of earlier runs; they wait in the ring \
-             files for the next open",
+             files for the next open, and those of this run count as lost until then",
             recording.closed.left,
             recording.closed.left_before
         );
     }
     if recording.closed.refused_before > 0 {
         out!(
-            "{} records were refused in an earlier run that was killed: gaps in the log now",
+            "{} records were refused in an earlier run, which could not log it: gaps in the log now",
             recording.closed.refused_before
         );
     }
@@ -279,12 +279,13 @@ fn why_lost(recording: &Recording, store: &Path) -> Option<String> {
 }
 
 fn print_fed(fed: &Fed, kept: u64) {
+    // What is generated are frames of a channel, and so is what has no samples.
+    let frames = fed.name == "generate" || (fed.records > 0 && fed.samples == 0);
     let at = |quantile| show_ns(fed.push_ns.value_at_quantile(quantile));
     out!(
         "{}: {}, {}, {}, {}{}{}",
         fed.name,
-        // What is generated are frames of a channel.
-        plural(fed.series as u64, if fed.name == "generate" { "channel" } else { "series" }),
+        plural(fed.series as u64, if frames { "channel" } else { "series" }),
         plural(fed.records, "record"),
         plural(kept, "sample"),
         show_bytes(fed.bytes),
