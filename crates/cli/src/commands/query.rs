@@ -183,7 +183,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     // Who asks for no rows gets none.
     if notes.rows == 0 && last != Some(0) && limit != Some(0) {
-        tell_nothing(interval);
+        let two = |every: &Every| {
+            use Aggregate::{Delta, Increase, Rate};
+            matches!(every.aggregate, Delta | Increase | Rate)
+        };
+        match every.filter(two) {
+            Some(every) => say!(
+                "note: no rows: {} needs two samples of a step, and none has so many",
+                every.aggregate.name()
+            ),
+            None => tell_nothing(interval),
+        }
     }
     tell(&told);
     if let Some(aggregate) = every.map(|every| every.aggregate) {

@@ -23,6 +23,8 @@ use super::{Format, init};
 use crate::failure::{Mistake, Outcome, Result};
 use crate::size;
 use baro_ingest::Fed;
+use baro_log::Geometry;
+use baro_ondisk::WhenFull;
 use baro_ondisk::limits::RECORD_BYTES_MAX;
 use baro_recorder::inspect::FoundRing;
 use baro_recorder::{Closed, Options, Producer, Recorder, RingReport, Rings};
@@ -102,7 +104,7 @@ pub(crate) struct Arguments {
     /// With --init: when full, reuse the oldest part
     ///
     /// Without it new records are refused then.
-    #[arg(long, requires = "init")]
+    #[arg(long)]
     recycle: bool,
     /// Record this machine's kernel counters
     ///
@@ -370,7 +372,32 @@ fn make_if_missing(arguments: &Arguments) -> Result<bool> {
             quiet,
         )?;
     }
+    if is_there && arguments.init.is_some() {
+        tell_of_init(arguments);
+    }
     Ok(is_there)
+}
+
+/// Says where --init asks for another store than the one that is there: that one stays as it is.
+fn tell_of_init(arguments: &Arguments) {
+    let path = &arguments.store;
+    let Ok(disk) = baro_log::open_folder(path) else { return };
+    let Ok(found) = baro_log::read_identity(&disk, path) else { return };
+    let when_full = if arguments.recycle { WhenFull::Recycle } else { found.when_full };
+    let wanted = arguments.init.map(|bytes| Geometry::for_log(bytes, when_full));
+    let Some(Ok(wanted)) = wanted else { return };
+    let wanted = wanted.fitted_to(&disk);
+    let (path, bytes) = (path.display(), found.segment_bytes * u64::from(found.segments));
+    if wanted.segment_bytes * u64::from(wanted.segments) != bytes {
+        let bytes = size::show_bytes(bytes);
+        say!("note: {path} is there and has {bytes}: --init is for one that is to be made");
+    }
+    if when_full != found.when_full {
+        say!(
+            "note: {path} is there and refuses new records when it is full; --recycle is for one that is \
+             to be made; to change this one: baro init {path} --when-full recycle"
+        );
+    }
 }
 
 /// What is wrong with what was typed, before anything is made.
@@ -378,6 +405,14 @@ fn refuse_mistakes(arguments: &Arguments) -> Result<()> {
     let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
     if let Some((option, said)) = check::option_fault(&arguments.tuning.options(frame_bytes)) {
         return Err(Mistake::new(format!("--{option}: {said}")).into());
+    }
+    if arguments.recycle && arguments.init.is_none() {
+        let store = arguments.store.display();
+        return Err(Mistake::new(format!(
+            "--recycle: expected --init beside it, which makes the store, found none; of a store that is \
+             there: baro init {store} --when-full recycle"
+        ))
+        .into());
     }
     if let Some((option, wanted)) = unused::fault(arguments) {
         return Err(Mistake::new(format!("--{option}: expected {wanted}, found none")).into());

@@ -72,7 +72,19 @@ fn as_regex(pattern: &str) -> String {
     pattern.chars().map(sign).collect()
 }
 
+/// That it may be there all the same, where the file with the names is damaged.
 fn unknown_name(store: &Store, text: &str) -> Failure {
+    let failure = not_there(store, text);
+    let damage = store.catalog().damage();
+    match damage.first() {
+        None => failure,
+        Some(damage) => {
+            format!("{failure}; names are missing: {damage}; {}", damage.next_step()).into()
+        }
+    }
+}
+
+fn not_there(store: &Store, text: &str) -> Failure {
     let wanted = text.split('{').next().unwrap_or(text).trim();
     let is_pattern = wanted.contains(['*', '?']);
     let letters = wanted.replace(['*', '?'], "");

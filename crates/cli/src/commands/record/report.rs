@@ -269,7 +269,14 @@ fn lost_words(recording: &Recording) -> String {
 /// Why the log took no more at the end, and what to do.
 fn why_lost(recording: &Recording, store: &Path) -> Option<String> {
     let full = recording.closed.status.trouble == Trouble::LogFull;
-    let store = store.display();
+    let (store, growth) = (store.display(), &recording.closed.status.growth);
+    if full && growth.grown < growth.target {
+        return Some(format!(
+            "the log is full with {} of its {} segments: expected room for the others on the file system of \
+             {store}; free some there",
+            growth.grown, growth.target
+        ));
+    }
     full.then(|| {
         format!(
             "the log is full: expected room or one that recycles; make it reuse its oldest part with \
