@@ -10,6 +10,7 @@ use crate::size::{self, show_bytes};
 use crate::time;
 use baro_export::{Exported, Request};
 use baro_store::{Interval, Reading, Selection, Store};
+use baro_sys::files;
 use baro_sys::storage::Access;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
@@ -53,10 +54,10 @@ pub(crate) struct Arguments {
     ///
     /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
     /// with a point or nanoseconds since 1970, now. All in UTC.
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
+    #[arg(long, aliases = ["since", "start"], value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     from: Option<i64>,
     /// Up to this time, exclusive
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
+    #[arg(long, aliases = ["until", "end", "stop"], value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     to: Option<i64>,
     /// The window of this pin instead: its name or id
     ///
@@ -184,7 +185,9 @@ fn form(arguments: &Arguments) -> Result<Output> {
         (None, _) => {
             let file = arguments.file.display();
             let text = "expected a name in .csv, .mcap, .parquet or .arrow, or --output";
-            Err(Mistake::new(format!("{file}: {text}")).into())
+            let is_store = files::exists(&arguments.file.join(baro_log::IDENTITY));
+            let order = if is_store { ", found a store: STORE comes first" } else { "" };
+            Err(Mistake::new(format!("{file}: {text}{order}")).into())
         }
     }
 }

@@ -359,6 +359,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Ok(Outcome::lost_if(lost || bad || unsettled || damaged))
 }
 
+/// What the parser takes and is outside of its limits, by the names of the settings.
+pub(crate) fn limits(arguments: &Arguments) -> Vec<(&'static str, String)> {
+    check::limits(arguments)
+}
+
 /// Makes the store with `--init`; whether there is one already.
 fn make_if_missing(arguments: &Arguments) -> Result<bool> {
     let is_there = baro_sys::files::exists(&arguments.store.join(baro_log::IDENTITY));
@@ -413,6 +418,9 @@ fn refuse_mistakes(arguments: &Arguments) -> Result<()> {
              there: baro init {store} --when-full recycle"
         ))
         .into());
+    }
+    if let Some(said) = frame_bytes::too_small(arguments) {
+        return Err(Mistake::new(format!("--frame-bytes: {said}")).into());
     }
     if let Some((option, wanted)) = unused::fault(arguments) {
         return Err(Mistake::new(format!("--{option}: expected {wanted}, found none")).into());
@@ -537,6 +545,8 @@ fn record_with(
     let end_ns = duration_ns.map_or(u64::MAX, |duration| started_ns.saturating_add(duration));
     let alone = recorder.opening().alone;
     let ends = Ends::here();
+    // What fails alone is the end's result, and told once.
+    let sole = feeds.len() == 1 && attached.is_empty();
     let fed = std::thread::scope(|scope| {
         let mut running: Vec<_> = Vec::new();
         for feed in feeds {
@@ -547,7 +557,11 @@ fn record_with(
                     let _told = ends.one();
                     let name = feed.name();
                     // The other sources go on; what failed is told now and is the end's result.
-                    feed.run(recorder, stop).inspect_err(|error| say!("{name} has ended: {error}"))
+                    feed.run(recorder, stop).inspect_err(|error| {
+                        if !sole {
+                            say!("{name} has ended: {error}");
+                        }
+                    })
                 })?;
             running.push(thread);
         }
@@ -583,6 +597,11 @@ fn record_with(
     match failed {
         // Where the store was taken away, that is why: what is lost with it is told instead.
         Some(failed) if closed.damage.is_empty() => Err(failed),
-        _ => Ok(Recording { elapsed_ns, closed, fed, attached, alone }),
+        failed => {
+            if let Some(failed) = failed.filter(|_| sole) {
+                say!("the source has ended: {failed}");
+            }
+            Ok(Recording { elapsed_ns, closed, fed, attached, alone })
+        }
     }
 }
