@@ -7,7 +7,7 @@ use crate::commands::making::{NewFile, ordinary};
 use crate::failure::{Mistake, Result};
 use baro_export::rows::{Rows, Told};
 use baro_export::{Arrow, Csv, Json, Parquet, csv};
-use baro_store::{Aggregate, Every, Selection};
+use baro_store::{Aggregate, Every, Selection, ValueType};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
