@@ -54,8 +54,9 @@ pub(crate) fn told(failure: &Failure, typed: &[OsString]) -> String {
     said + &next
 }
 
+/// A folder of that name is none: many call their store so.
 fn is_store(path: &Path) -> bool {
-    files::exists(&path.join(baro_log::IDENTITY))
+    files::is_regular(&path.join(baro_log::IDENTITY))
 }
 
 /// That a store is there, but for the file that makes it one.
