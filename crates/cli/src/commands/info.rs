@@ -237,7 +237,9 @@ struct Wear {
     log_bytes: u64,
     padding_bytes: u64,
     other_bytes: u64,
-    /// As far as it is known, and the bytes of the log for it.
+    /// At least so much was recorded.
+    recorded_bytes: u64,
+    /// What was recorded as far as it is counted, and the bytes of the log for it.
     payload_bytes: u64,
     counted_log_bytes: u64,
     /// Bytes of the log for each byte of payload.
@@ -260,6 +262,7 @@ impl Wear {
             log_bytes: wear.log_bytes,
             padding_bytes: wear.padding_bytes,
             other_bytes: wear.other_bytes,
+            recorded_bytes: wear.payload_bytes,
             payload_bytes: payload,
             counted_log_bytes: counted,
             amplification,
@@ -359,7 +362,7 @@ fn as_json(
         "device_log_bytes": wear.log_bytes,
         "device_padding_bytes": wear.padding_bytes,
         "device_other_bytes": wear.other_bytes,
-        "recorded_payload_bytes": wear.payload_bytes,
+        "recorded_payload_bytes": wear.recorded_bytes,
         "write_amplification": wear.amplification,
         "tb_per_day": wear.tb_per_day,
         "tbw_days_left": wear.days_left,
