@@ -17,7 +17,6 @@ use crate::rows::{Rows, Told};
 use crate::{Exported, Request, Result, Sink};
 use baro_ondisk::{Gap, written_name};
 use baro_store::{Batch, Column, Datum, Point, Selection, Store, ValueType, Values};
-use baro_sys::storage::Storage;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -25,11 +24,7 @@ use std::io::{self, Write};
 ///
 /// # Errors
 /// The store cannot be read, or `out` refuses.
-pub fn export<S: Storage, W: Write>(
-    store: &Store<S>,
-    request: &Request,
-    mut out: W,
-) -> Result<Exported> {
+pub fn export<W: Write>(store: &Store, request: &Request, mut out: W) -> Result<Exported> {
     let typed = needs_types(&request.selection);
     out.write_all(header(typed).as_bytes())?;
     let mut rows = Range { out, typed };

@@ -30,7 +30,6 @@ pub use error::{Error, Result};
 
 use baro_ondisk::Gap;
 use baro_store::{Interval, Moment, Notes, Point, Reading, Selection, Store};
-use baro_sys::storage::Storage;
 use std::ops::ControlFlow;
 
 /// What is exported.
@@ -74,7 +73,7 @@ trait Sink {
 }
 
 /// Reads in time order and hands each point to `sink`.
-fn run<S: Storage>(store: &Store<S>, request: &Request, sink: &mut impl Sink) -> Result<Exported> {
+fn run(store: &Store, request: &Request, sink: &mut impl Sink) -> Result<Exported> {
     let Request { interval, selection, reading, .. } = request;
     let (mut exported, mut failed) = (Exported::default(), None);
     let (notes, missing) = store.timeline(*interval, selection, reading, |moment| {

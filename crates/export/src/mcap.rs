@@ -12,7 +12,6 @@
 use crate::{Error, Exported, Request, Result, Sink};
 use baro_ondisk::{Gap, written_name};
 use baro_store::{Column, Datum, Interval, Point, Selection, Store, ValueType};
-use baro_sys::storage::Storage;
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{WriteOptions, Writer};
 use serde_json::{Value, json};
@@ -30,11 +29,7 @@ const INDEXED_CHANNELS_MAX: usize = 256;
 ///
 /// # Errors
 /// The store cannot be read, `out` refuses, or too many series are selected.
-pub fn export<S: Storage, W: Write + Seek>(
-    store: &Store<S>,
-    request: &Request,
-    out: W,
-) -> Result<Exported> {
+pub fn export<W: Write + Seek>(store: &Store, request: &Request, out: W) -> Result<Exported> {
     let of = |id: &u32| {
         let columns = request.selection.columns_of(*id);
         let fields = columns.iter().any(|column| column.field().is_some());
@@ -71,7 +66,7 @@ pub fn export<S: Storage, W: Write + Seek>(
 }
 
 /// Where it comes from.
-fn about<S: Storage>(store: &Store<S>, request: &Request) -> Metadata {
+fn about(store: &Store, request: &Request) -> Metadata {
     let Interval { from_ns, to_ns } = request.interval;
     let mut metadata = BTreeMap::from([("store".to_owned(), store.identity().store.to_string())]);
     for (name, ns, all) in [("from_ns", from_ns, i64::MIN), ("to_ns", to_ns, i64::MAX)] {

@@ -7,7 +7,6 @@
 use crate::{Error, Result};
 use baro_store::{Batch, Column, Query, QueryNotes, Selection, Store};
 use baro_sys::clock;
-use baro_sys::storage::Storage;
 use std::ops::ControlFlow;
 
 /// What a form could not say in full.
@@ -69,8 +68,8 @@ impl Pace {
 ///
 /// # Errors
 /// The store cannot be read, or the output refuses; damage is in the notes.
-pub fn query<S: Storage>(
-    store: &Store<S>,
+pub fn query(
+    store: &Store,
     selection: &Selection,
     query: &Query,
     mut pace: Option<Pace>,

@@ -31,7 +31,7 @@ use baro_log::{
 };
 use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::disk::{Disk, PartAttempt};
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
 use log::Outdated;
 use mark::{MARK, Mark};
 use place::Place;
@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 
 /// The newest epoch that a backup has put there, if the folder is one: until then it holds what each
 /// file held when it was copied.
-pub(crate) fn reaches<S: Storage>(storage: &S) -> Option<u64> {
+pub(crate) fn reaches(storage: &AnyStorage) -> Option<u64> {
     Mark::read(storage).ok().flatten().map(|(_, mark)| mark.reaches)
 }
 
@@ -114,7 +114,8 @@ pub fn backup(
         return Err(refused("one of the two folders lies in the other".to_owned()));
     }
     let target = Disk::create(to)?;
-    if let Err(error) = mark::check(&target, to, store.identity.store) {
+    let any = AnyStorage::new(target.clone());
+    if let Err(error) = mark::check(&any, to, store.identity.store) {
         // What another one has just begun looks like anything else.
         let first = target.found(IDENTITY).is_err();
         return match target.lock_holder(LOCK) {
@@ -123,13 +124,13 @@ pub fn backup(
         };
     }
     let _lock = lock_target(&target, to)?;
-    mark::prepare(&target, to, store.identity.store)?;
+    mark::prepare(&any, to, store.identity.store)?;
     // Held until the end for versions that lock nothing else.
     let only = target.try_part(MARK, 0)?;
     if matches!(only, PartAttempt::Held) {
         return Err(refused("another process writes a backup there".to_owned()));
     }
-    backup_in(&mut store, &target, to, options, tick)
+    copy_into(&mut store, &any, to, options, tick)
 }
 
 /// What keeps everybody else from writing into the folder of a backup.
@@ -193,9 +194,19 @@ pub(crate) fn place_of(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// As [`backup`].
-pub fn backup_in<S: Storage, T: Storage>(
-    store: &mut Store<S>,
-    target: &T,
+pub fn backup_in(
+    store: &mut Store,
+    target: &(impl Storage + Clone),
+    path: &Path,
+    options: &BackupOptions,
+    tick: &mut dyn FnMut(u64),
+) -> Result<BackedUp> {
+    copy_into(store, &AnyStorage::new(target.clone()), path, options, tick)
+}
+
+fn copy_into(
+    store: &mut Store,
+    target: &AnyStorage,
     path: &Path,
     options: &BackupOptions,
     tick: &mut dyn FnMut(u64),
@@ -235,7 +246,7 @@ pub fn backup_in<S: Storage, T: Storage>(
 }
 
 /// The manifest of the copy.
-fn wanted<S: Storage>(store: &Store<S>, options: &BackupOptions) -> Result<Manifest> {
+fn wanted(store: &Store, options: &BackupOptions) -> Result<Manifest> {
     if let Some(damage) = store.runs.damage.iter().find(|damage| damage.loss.is_of_manifest()) {
         return Err(Error::Manifest { damage: Box::new(damage.clone()) });
     }
@@ -250,11 +261,7 @@ fn wanted<S: Storage>(store: &Store<S>, options: &BackupOptions) -> Result<Manif
 }
 
 /// Copies the runs that are not there; returns their bytes.
-fn copy_runs<S: Storage, T: Storage>(
-    store: &Store<S>,
-    manifest: &Manifest,
-    place: &mut Place<'_, T>,
-) -> Result<u64> {
+fn copy_runs(store: &Store, manifest: &Manifest, place: &mut Place<'_>) -> Result<u64> {
     place.folder(baro_log::RUNS)?;
     let before = place.done.bytes;
     place.done.there_bytes = 0;
@@ -262,13 +269,13 @@ fn copy_runs<S: Storage, T: Storage>(
         let name = run_name(entry.id);
         // One that has been merged away since is open still.
         let held = store.runs.files.iter().find(|run| run.entry == *entry);
-        let end = held.map(|run| end_of(&*run.file, entry.bytes)).transpose()?;
+        let end = held.map(|run| end_of(&run.file, entry.bytes)).transpose()?;
         if place.bytes_of(&name)? == Some(entry.bytes) && place.ends_with(&name, end)? {
             place.done.there_bytes += entry.bytes;
             continue;
         }
         match held {
-            Some(run) => place.put(&*run.file, &name, entry.bytes, entry.bytes)?,
+            Some(run) => place.put(&run.file, &name, entry.bytes, entry.bytes)?,
             None if place.done.first => copy_damaged(store, entry, place)?,
             None => {}
         }
@@ -287,7 +294,7 @@ fn copy_runs<S: Storage, T: Storage>(
 }
 
 /// The last bytes of a run, which hold a checksum of its index.
-fn end_of<F: StorageFile>(file: &F, bytes: u64) -> Result<Vec<u8>> {
+fn end_of(file: &AnyFile, bytes: u64) -> Result<Vec<u8>> {
     let mut end = vec![0; usize::try_from(bytes).unwrap_or(END_BYTES).min(END_BYTES)];
     let read = file.read_at(bytes - end.len() as u64, &mut end)?;
     end.truncate(read);
@@ -295,11 +302,7 @@ fn end_of<F: StorageFile>(file: &F, bytes: u64) -> Result<Vec<u8>> {
 }
 
 /// What is wrong with a run that was just copied.
-fn damage_of<S: Storage, T: Storage>(
-    store: &Store<S>,
-    entry: &RunEntry,
-    place: &mut Place<'_, T>,
-) -> Result<Option<Damage>> {
+fn damage_of(store: &Store, entry: &RunEntry, place: &mut Place<'_>) -> Result<Option<Damage>> {
     match open_run(place.target, store.identity.store, entry) {
         Ok(run) => crate::verify::runs::damage_of(&run),
         Err(Unopened::Missing(damage) | Unopened::Damaged(damage)) => Ok(Some(damage)),
@@ -308,11 +311,7 @@ fn damage_of<S: Storage, T: Storage>(
 }
 
 /// A run that does not open is copied as it is, if it is there: so a first copy tells of the damage too.
-fn copy_damaged<S: Storage, T: Storage>(
-    store: &Store<S>,
-    entry: &RunEntry,
-    place: &mut Place<'_, T>,
-) -> Result<()> {
+fn copy_damaged(store: &Store, entry: &RunEntry, place: &mut Place<'_>) -> Result<()> {
     let name = run_name(entry.id);
     match store.storage.open(&name, Access::Read) {
         Err(error) if error.is_missing() => Ok(()),
@@ -325,10 +324,10 @@ fn copy_damaged<S: Storage, T: Storage>(
 }
 
 /// Everything but the runs.
-fn rest_of<S: Storage, T: Storage>(
-    store: &Store<S>,
+fn rest_of(
+    store: &Store,
     manifest: &Manifest,
-    place: &mut Place<'_, T>,
+    place: &mut Place<'_>,
     last: bool,
 ) -> std::result::Result<(), Outdated> {
     check(store, place)?;
@@ -363,7 +362,7 @@ const OTHER_HISTORY: &str = "it is the backup of another history of this store, 
                              a copy and recorded into";
 
 /// Refuses a copy that somebody has recorded into, or that is younger than the store: it would be lost.
-fn check<S: Storage, T: Storage>(store: &Store<S>, place: &Place<'_, T>) -> Result<()> {
+fn check(store: &Store, place: &Place<'_>) -> Result<()> {
     if place.done.first {
         return Ok(());
     }
@@ -390,7 +389,7 @@ fn check<S: Storage, T: Storage>(store: &Store<S>, place: &Place<'_, T>) -> Resu
 }
 
 /// From here on the runs count.
-fn put_manifest<T: Storage>(manifest: &Manifest, place: &mut Place<'_, T>) -> Result<()> {
+fn put_manifest(manifest: &Manifest, place: &mut Place<'_>) -> Result<()> {
     let there = place.read(MANIFEST)?;
     if manifest.generation == 0 {
         // Nothing was settled yet, or the manifest is gone: the copy's is not to go with it.
@@ -413,7 +412,7 @@ fn put_manifest<T: Storage>(manifest: &Manifest, place: &mut Place<'_, T>) -> Re
 }
 
 /// Names of series: what is in the log and in runs was declared before.
-fn copy_names<S: Storage, T: Storage>(store: &Store<S>, place: &mut Place<'_, T>) -> Result<()> {
+fn copy_names(store: &Store, place: &mut Place<'_>) -> Result<()> {
     // The dictionary says how far into the catalog it reaches. Opened before that is read, it is never
     // ahead of what is copied of it, although a recorder may declare and settle meanwhile.
     let dictionary = store.storage.open(DICTIONARY, Access::Read);
@@ -431,7 +430,7 @@ fn copy_names<S: Storage, T: Storage>(store: &Store<S>, place: &mut Place<'_, T>
     Ok(place.target.sync_folder("")?)
 }
 
-fn copy_pins<S: Storage, T: Storage>(store: &Store<S>, place: &mut Place<'_, T>) -> Result<()> {
+fn copy_pins(store: &Store, place: &mut Place<'_>) -> Result<()> {
     place.folder(baro_log::PINS)?;
     for pin in store.pins() {
         let name = pin_name(pin.id, "pin");
@@ -444,11 +443,7 @@ fn copy_pins<S: Storage, T: Storage>(store: &Store<S>, place: &mut Place<'_, T>)
 }
 
 /// Removes from the copy what the store does not have any more.
-fn remove_rest<S: Storage, T: Storage>(
-    store: &Store<S>,
-    manifest: &Manifest,
-    place: &mut Place<'_, T>,
-) -> Result<()> {
+fn remove_rest(store: &Store, manifest: &Manifest, place: &mut Place<'_>) -> Result<()> {
     let runs: Vec<String> = manifest.runs.iter().map(|run| run_name(run.id)).collect();
     let ours = |name: &str| name.ends_with(".run") || name.ends_with(".new");
     place.remove_others(baro_log::RUNS, ours, &runs)?;

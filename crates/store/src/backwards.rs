@@ -13,7 +13,7 @@ use crate::store::{Store, for_each_stored};
 use baro_log::{Blocks, FoundHeader};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::{AnyFile, Storage, StorageFile};
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
@@ -25,8 +25,8 @@ enum Reached {
 }
 
 /// See the module.
-pub(crate) struct Backwards<'a, S: Storage> {
-    store: &'a Store<S>,
+pub(crate) struct Backwards<'a> {
+    store: &'a Store,
     index: &'a Index,
     interval: Interval,
     /// By the latest time.
@@ -35,12 +35,12 @@ pub(crate) struct Backwards<'a, S: Storage> {
     headers: Blocks,
     buffer: AlignedBuffer,
     /// The segment file opened last.
-    file: Option<(usize, S::File)>,
+    file: Option<(usize, AnyFile)>,
 }
 
-impl<'a, S: Storage> Backwards<'a, S> {
+impl<'a> Backwards<'a> {
     /// Blocks with records in the interval.
-    pub(crate) fn new(store: &'a Store<S>, index: &'a Index, interval: Interval) -> Result<Self> {
+    pub(crate) fn new(store: &'a Store, index: &'a Index, interval: Interval) -> Result<Self> {
         let segments = index.segments.iter().enumerate();
         let meet = segments.filter(|(_, segment)| interval.meets(segment.times));
         let left = meet.map(|(at, segment)| (segment.times.1, Reached::Segment(at))).collect();

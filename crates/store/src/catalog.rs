@@ -18,7 +18,8 @@ mod tests;
 mod write;
 
 pub use rebuild::Rebuilt;
-pub use write::{DictionaryWritten, write_dictionary, write_dictionary_in_portions};
+pub(crate) use write::write_dictionary_in_portions;
+pub use write::{DictionaryWritten, write_dictionary};
 
 use crate::Result;
 use crate::damage::{Damage, Loss};
@@ -26,8 +27,7 @@ use baro_log::{CATALOG, DICTIONARY, Declared, SeriesTable};
 use baro_ondisk::{
     Declaration, Error as Format, NameParser, SegmentHeader, StoreId, Type, Watermark, What,
 };
-use baro_sys::disk::DiskFile;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
 use blocks::{Extent, NEAR_BYTES, Read};
 use dictionary::{Broken, Dictionary, Fault};
 use std::ops::ControlFlow;
@@ -39,10 +39,10 @@ const OPEN_BYTES: u64 = 256 << 10;
 
 /// Series and channels of a store. See the module.
 #[derive(Debug)]
-pub struct Catalog<F: StorageFile = DiskFile> {
-    file: Option<F>,
+pub struct Catalog {
+    file: Option<AnyFile>,
     header: Option<SegmentHeader>,
-    dictionary: Option<Dictionary<F>>,
+    dictionary: Option<Dictionary>,
     /// The dictionary does not fit the catalog, or is damaged.
     distrusted: AtomicBool,
     /// Where the declarations begin that the dictionary does not cover.
@@ -57,7 +57,7 @@ pub struct Catalog<F: StorageFile = DiskFile> {
     late: Mutex<Vec<Damage>>,
 }
 
-impl<F: StorageFile> Default for Catalog<F> {
+impl Default for Catalog {
     fn default() -> Self {
         Catalog {
             file: None,
@@ -81,13 +81,9 @@ fn fault(fault: Fault) -> Damage {
     }
 }
 
-impl<F: StorageFile> Catalog<F> {
+impl Catalog {
     /// Reads header and last covered block, and what is behind it unless that is much.
-    pub(crate) fn open<S: Storage<File = F>>(
-        storage: &S,
-        store: StoreId,
-        access: Access,
-    ) -> Result<Self> {
+    pub(crate) fn open(storage: &AnyStorage, store: StoreId, access: Access) -> Result<Self> {
         let mut catalog = Catalog::default();
         match storage.open(CATALOG, access) {
             Ok(file) => {
@@ -226,7 +222,7 @@ impl<F: StorageFile> Catalog<F> {
     }
 
     /// The dictionary, if it serves, and what is in memory beside it.
-    fn parts(&self) -> (Option<&Dictionary<F>>, &SeriesTable) {
+    fn parts(&self) -> (Option<&Dictionary>, &SeriesTable) {
         if self.distrusted.load(Ordering::Acquire) {
             return (None, &self.whole().table);
         }
@@ -243,7 +239,7 @@ impl<F: StorageFile> Catalog<F> {
 
     fn ask<T>(
         &self,
-        from_dictionary: impl Fn(&Dictionary<F>) -> std::result::Result<Option<T>, Fault>,
+        from_dictionary: impl Fn(&Dictionary) -> std::result::Result<Option<T>, Fault>,
         from_table: impl Fn(&SeriesTable) -> Option<T>,
     ) -> Option<T> {
         let (dictionary, table) = self.parts();
@@ -314,7 +310,7 @@ impl<F: StorageFile> Catalog<F> {
     /// Bytes of its file, all of which are written when it is made or grows; where it has holes, as
     /// somebody made it longer, twice what is used.
     pub(crate) fn held_bytes(&self) -> u64 {
-        let whole = |file: &F| file.is_written(0, self.bytes).unwrap_or(true);
+        let whole = |file: &AnyFile| file.is_written(0, self.bytes).unwrap_or(true);
         match self.file.as_ref().is_none_or(whole) {
             true => self.bytes,
             false => self.used_bytes().saturating_mul(2).min(self.bytes),

@@ -12,7 +12,6 @@ use crate::read::Notes;
 use crate::{Query, Result, Store, Values};
 use baro_log::Declared;
 use baro_ondisk::Type;
-use baro_sys::storage::Storage;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
@@ -58,7 +57,7 @@ impl Spans {
     }
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// Every declared series and channel, and every id that is recorded without a declaration,
     /// with counts; by id. Reads the whole log and all runs; what is in both is counted once, and of
     /// several samples of one series and time one. Frames are all counted.

@@ -39,7 +39,7 @@ const TRIES: u32 = 3;
 /// Who says nothing else waits so long for its turn.
 pub(crate) const PATIENCE_NS: u64 = 30_000_000_000;
 
-impl Store<Disk> {
+impl Store {
     /// Deletes what the series and channels `ids` (sorted, each once) have in `interval`, durably; with
     /// an interval of all times the series themselves, which are not listed until something is
     /// recorded. Beside a recorder what it records from now on stays.
@@ -64,14 +64,15 @@ impl Store<Disk> {
     ) -> Result<Deleted> {
         self.storage.create_folder(RUNS)?;
         self.storage.sync_folder("")?;
-        if ManifestLock::is_foreign(&self.storage)? {
+        if ManifestLock::is_foreign(self.disk()?)? {
             return Err(Error::OldSettler { path: self.path.clone() });
         }
+        let disk = self.disk()?.clone();
         for left in (0..TRIES).rev() {
             let mut turn = |disk: &Disk| ManifestLock::take(disk, "deletes", go_on);
-            let early = (left == 0).then(|| turn(&self.storage)).transpose()?;
+            let early = (left == 0).then(|| turn(&disk)).transpose()?;
             let counted = self.count_rows(ids, interval)?;
-            let _lock = early.map_or_else(|| turn(&self.storage), Ok)?;
+            let _lock = early.map_or_else(|| turn(&disk), Ok)?;
             if self.put_deletion(ids, interval)? {
                 return Ok(counted);
             }
@@ -80,7 +81,7 @@ impl Store<Disk> {
     }
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// As [`Store::delete`], in any storage; the caller sees to it that nobody else settles or deletes.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use crate::segments::SegmentRef;
 use crate::store::{Store, for_each_record};
 use baro_log::{Blocks, Found, FoundHeader, Walk};
 use baro_ondisk::{BlockHeader, UnfoldedSamples};
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::{AnyFile, Storage};
 use std::ops::ControlFlow;
 
 /// A place in the log behind which nothing has been handed out yet: see [`Store::follow`].
@@ -26,7 +26,7 @@ pub struct Follow {
     previous_crc: u32,
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// The place behind all that this view of the store has.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl<S: Storage> Store<S> {
 impl Follow {
     /// Whether the segment of `walk`, a later one, may be entered: all of the one before has been read,
     /// or never will be.
-    fn may_leave<F: StorageFile>(&self, walk: &mut Walk<'_, F>, newest: u64) -> Result<bool> {
+    fn may_leave(&self, walk: &mut Walk<'_, AnyFile>, newest: u64) -> Result<bool> {
         let header = *walk.scan().header();
         if header.session != self.session || header.first_block <= self.sequence {
             return Ok(true);
@@ -133,7 +133,7 @@ impl Follow {
     }
 
     /// Moves a walk to this place; false if it is not written yet.
-    fn find<F: StorageFile>(&mut self, walk: &mut Walk<'_, F>) -> Result<bool> {
+    fn find(&mut self, walk: &mut Walk<'_, AnyFile>) -> Result<bool> {
         if self.offset > 0 {
             let (sequence, previous_crc) = (self.sequence, self.previous_crc);
             let session = self.session;

@@ -27,8 +27,7 @@ use crate::{Error, Result, Store};
 use baro_log::{ByteLock, Holding, ManifestLock, RUNS};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{RunEntry, StoreId, crc32c};
-use baro_sys::disk::Disk;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyStorage, Storage, StorageFile};
 use std::path::Path;
 
 /// The file; beside the manifest, and no run.
@@ -138,8 +137,8 @@ fn damaged(why: String) -> Damage {
 ///
 /// # Errors
 /// The operating system refuses.
-pub(crate) fn read_handover<S: Storage>(
-    storage: &S,
+pub(crate) fn read_handover(
+    storage: &AnyStorage,
     store: StoreId,
 ) -> baro_sys::Result<std::result::Result<Option<Handover>, Damage>> {
     let file = match storage.open(LAKE, Access::Read) {
@@ -171,7 +170,7 @@ pub(crate) enum Hold {
 impl Hold {
     /// Where the file cannot even be opened nothing is dropped or merged; settling the log goes on, which
     /// has no need of it.
-    pub(crate) fn read<S: Storage>(storage: &S, store: StoreId) -> Self {
+    pub(crate) fn read(storage: &AnyStorage, store: StoreId) -> Self {
         match read_handover(storage, store) {
             Ok(Ok(None)) => Hold::None,
             Ok(Ok(Some(handover))) => Hold::Known(handover),
@@ -219,7 +218,7 @@ impl Hold {
 pub(crate) fn damage_at(path: &Path) -> Option<Damage> {
     let disk = baro_log::open_folder(path).ok()?;
     let identity = baro_log::read_identity(&disk, path).ok()?;
-    match Hold::read(&disk, identity.store) {
+    match Hold::read(&AnyStorage::new(disk), identity.store) {
         Hold::Unreadable(damage) => Some(*damage),
         Hold::None | Hold::Known(_) => None,
     }
@@ -234,14 +233,14 @@ pub struct HandoverLock {
 /// Byte of the file `store` that is locked meanwhile.
 const HANDOVER_BYTE: u32 = 4;
 
-impl Store<Disk> {
+impl Store {
     /// Takes the right to hand this store over; `None` if another process has it.
     ///
     /// # Errors
     /// The operating system refuses.
     pub fn lock_handover(&self) -> Result<Option<HandoverLock>> {
         self.storage.create_folder(RUNS)?;
-        let byte = ByteLock::take(&self.storage, HANDOVER_BYTE)?;
+        let byte = ByteLock::take(self.disk()?, HANDOVER_BYTE)?;
         Ok(byte.map(|byte| HandoverLock { _byte: byte }))
     }
 
@@ -261,13 +260,13 @@ impl Store<Disk> {
 
     fn turn(&self) -> Result<ManifestLock> {
         let mut go_on = |_: &Holding, waited_ns| waited_ns < PATIENCE_NS;
-        Ok(ManifestLock::take(&self.storage, "hands the store over", &mut go_on)?)
+        Ok(ManifestLock::take(self.disk()?, "hands the store over", &mut go_on)?)
     }
 
     fn check_settler(&self) -> Result<()> {
         self.storage.create_folder(RUNS)?;
         self.storage.sync_folder("")?;
-        match ManifestLock::is_foreign(&self.storage)? {
+        match ManifestLock::is_foreign(self.disk()?)? {
             true => Err(Error::OldSettler { path: self.path.clone() }),
             false => Ok(()),
         }
@@ -285,7 +284,7 @@ impl Store<Disk> {
     }
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// Which table has what of this store.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use baro_ondisk::{
     WhenFull,
 };
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
 use std::ops::Range;
 
 /// One segment with live blocks.
@@ -103,8 +103,8 @@ struct Unproven {
     place: BlockPlace,
 }
 
-pub(crate) struct Indexer<'a, S: Storage> {
-    storage: &'a S,
+pub(crate) struct Indexer<'a> {
+    storage: &'a AnyStorage,
     search: Search,
     access: Access,
     when_full: WhenFull,
@@ -122,8 +122,8 @@ impl Index {
         at.ok().and_then(|at| self.segments.get(at))
     }
 
-    pub(crate) fn build<S: Storage>(
-        storage: &S,
+    pub(crate) fn build(
+        storage: &AnyStorage,
         access: Access,
         when_full: WhenFull,
         segments: &Segments,
@@ -143,7 +143,7 @@ impl Index {
     }
 }
 
-impl<S: Storage> Indexer<'_, S> {
+impl Indexer<'_> {
     fn session(&mut self, session: &[SegmentRef], segments: &Segments) -> Result<()> {
         let dead = segments.dead.as_slice();
         let mut found: Vec<(SegmentIndex, Extent)> = Vec::new();
@@ -352,7 +352,7 @@ impl<S: Storage> Indexer<'_, S> {
     /// Notes an end at bytes that look like a torn block.
     fn tail(
         &mut self,
-        file: &S::File,
+        file: &AnyFile,
         scan: &Scan,
         index: SegmentFile,
         found: Format,
@@ -527,9 +527,9 @@ impl Patience {
 
     /// Whether the segment in `file` is not the one that it was. `doubt`: what was read in it
     /// looks like damage.
-    pub(crate) fn recycled<F: StorageFile>(
+    pub(crate) fn recycled(
         &mut self,
-        file: &F,
+        file: &AnyFile,
         segment: &SegmentRef,
         doubt: bool,
     ) -> Result<bool> {
@@ -554,9 +554,9 @@ impl Patience {
         }
     }
 
-    fn recycled_file<S: Storage>(
+    fn recycled_file(
         &mut self,
-        storage: &S,
+        storage: &AnyStorage,
         access: Access,
         file: SegmentFile,
         than: &SegmentRef,
@@ -567,22 +567,14 @@ impl Patience {
     }
 }
 
-fn is_later_header<F: StorageFile>(
-    file: &F,
-    segment: &SegmentRef,
-    unit: &mut AlignedBuffer,
-) -> Result<bool> {
+fn is_later_header(file: &AnyFile, segment: &SegmentRef, unit: &mut AlignedBuffer) -> Result<bool> {
     // What cannot be read is no later one.
     let read = file.read_at(0, unit).unwrap_or(0);
     let found = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
     Ok(found.is_ok_and(|(h, _)| h.epoch > segment.header.epoch && h.store == segment.header.store))
 }
 
-fn is_later_block<F: StorageFile>(
-    file: &F,
-    segment: &SegmentRef,
-    unit: &mut AlignedBuffer,
-) -> Result<bool> {
+fn is_later_block(file: &AnyFile, segment: &SegmentRef, unit: &mut AlignedBuffer) -> Result<bool> {
     let read = file.read_at(UNIT_BYTES as u64, unit).unwrap_or(0);
     let found = BlockHeader::decode(unit.get(..read).unwrap_or(&[]));
     Ok(found.is_ok_and(|h| h.epoch > segment.header.epoch && h.store == segment.header.store))

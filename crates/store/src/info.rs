@@ -102,7 +102,7 @@ pub(crate) fn join(a: Option<(i64, i64)>, (min, max): (i64, i64)) -> Option<(i64
     Some(a.map_or((min, max), |a| (a.0.min(min), a.1.max(max))))
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// What was recycled since init before it was in runs, as far as headers of segments tell: a segment's
     /// says what was lost when it was begun. What settling had read then counts as lost too, unless the
     /// session was closed in order and a run has come: so beside a recorder, and after a kill, it is the

@@ -15,7 +15,7 @@ use crate::{Error, Result, Store};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{BlockHeader, Settled};
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::{AnyFile, Storage, StorageFile};
 use std::collections::BinaryHeap;
 
 /// Bytes read at once where blocks with samples lie close together.
@@ -31,14 +31,14 @@ enum Reached {
 }
 
 /// See the module.
-pub(crate) struct Latest<'a, S: Storage> {
-    store: &'a Store<S>,
+pub(crate) struct Latest<'a> {
+    store: &'a Store,
     wanted: Wanted,
     settled: Settled,
     /// By the latest time that may be in it.
     left: BinaryHeap<(i64, Reached)>,
     blocks: Vec<Known<'a>>,
-    chains: Vec<Chain<'a, S::File>>,
+    chains: Vec<Chain<'a>>,
 }
 
 /// What [`Latest::next`] found.
@@ -49,9 +49,9 @@ pub(crate) enum Next<'a> {
     Broken,
 }
 
-impl<'a, S: Storage> Latest<'a, S> {
+impl<'a> Latest<'a> {
     /// Blocks of the segments of `index`, one of [`Store::lately`] or [`Store::recent`].
-    pub(crate) fn new(store: &'a Store<S>, index: &'a Index, wanted: &Wanted) -> Result<Self> {
+    pub(crate) fn new(store: &'a Store, index: &'a Index, wanted: &Wanted) -> Result<Self> {
         if index.recycled > 0 {
             return Err(Error::Recycled { path: store.path.clone() });
         }
@@ -127,24 +127,21 @@ impl<'a, S: Storage> Latest<'a, S> {
 }
 
 /// The blocks of one segment that may have samples, the last first.
-struct Chain<'a, F> {
+struct Chain<'a> {
     entry: &'a SegmentIndex,
     /// Unit at which the next one begins; 0 if there is none.
     at: u32,
     /// Its sequence is below this.
     before: u64,
     /// Opened, and what was read of it: from where on, and how many bytes.
-    file: Option<(F, AlignedBuffer, u64, usize)>,
+    file: Option<(AnyFile, AlignedBuffer, u64, usize)>,
     /// The last two lay close together.
     near: bool,
 }
 
-impl<F: StorageFile> Chain<'_, F> {
+impl Chain<'_> {
     /// None if there is no such block of this segment.
-    fn next<S: Storage<File = F>>(
-        &mut self,
-        store: &Store<S>,
-    ) -> Result<Option<(BlockHeader, SampleBlock)>> {
+    fn next(&mut self, store: &Store) -> Result<Option<(BlockHeader, SampleBlock)>> {
         let of = &self.entry.segment.header;
         let offset = u64::from(self.at) * UNIT_BYTES as u64;
         let Some(header) = self.header(store, offset)? else { return Ok(None) };
@@ -164,11 +161,7 @@ impl<F: StorageFile> Chain<'_, F> {
         Ok(Some((header, block)))
     }
 
-    fn header<S: Storage<File = F>>(
-        &mut self,
-        store: &Store<S>,
-        offset: u64,
-    ) -> Result<Option<BlockHeader>> {
+    fn header(&mut self, store: &Store, offset: u64) -> Result<Option<BlockHeader>> {
         let unit = UNIT_BYTES as u64;
         let window = if self.near { WINDOW_BYTES } else { unit };
         let (file, buffer, start, filled) = match &mut self.file {

@@ -54,9 +54,7 @@ mod window;
 
 pub use backup::{BackedUp, BackupOptions, backup, backup_in};
 pub use baro_log::Logged;
-pub use catalog::{
-    Catalog, DictionaryWritten, Rebuilt, write_dictionary, write_dictionary_in_portions,
-};
+pub use catalog::{Catalog, DictionaryWritten, Rebuilt, write_dictionary};
 pub use counts::Listed;
 pub use damage::{Damage, Loss, Source};
 pub use delete::{Deleted, DeletedRoom, Hidden};

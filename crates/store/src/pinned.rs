@@ -5,12 +5,12 @@ use crate::damage::{Damage, Loss, Source};
 use crate::segments::Segments;
 use baro_log::{Pins, missing_copies, pin_name};
 use baro_ondisk::{Copies, Manifest, Pin, StoreId};
-use baro_sys::storage::Storage;
+use baro_sys::storage::AnyStorage;
 
 /// Copies of these pins that are missing or shorter than they were, and whose segments are not in the
 /// log. `frames`: the store may have frames, which are in no run.
-pub(crate) fn missing<S: Storage>(
-    storage: &S,
+pub(crate) fn missing(
+    storage: &AnyStorage,
     store: StoreId,
     pins: &Pins,
     segments: &Segments,

@@ -38,7 +38,6 @@ use crate::facts::Wanted;
 use crate::interval::Interval;
 use crate::read::Notes;
 use crate::{Column, Result, Selection, Store};
-use baro_sys::storage::Storage;
 use std::ops::ControlFlow;
 
 /// What is wanted of each selected series.
@@ -105,7 +104,7 @@ fn notes_with(mut notes: Notes, damage: Vec<Damage>) -> Notes {
     notes
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// Calls `each` with what the query asks for, series by series in the order of
     /// [`Selection::columns`], each by rising time, until it breaks.
     ///
@@ -200,7 +199,7 @@ impl<S: Storage> Store<S> {
     /// The same of sources that are at hand.
     pub(crate) fn query_sources(
         &self,
-        sources: &Sources<S::File>,
+        sources: &Sources,
         ids: &[u32],
         query: &Query,
         each: &mut dyn FnMut(&Batch<'_>) -> ControlFlow<()>,
@@ -210,7 +209,7 @@ impl<S: Storage> Store<S> {
 
     fn fill(
         &self,
-        sources: &Sources<S::File>,
+        sources: &Sources,
         ids: &[u32],
         query: &Query,
         before: &Before,

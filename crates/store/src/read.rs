@@ -11,7 +11,7 @@ use crate::mask::Mask;
 use crate::segments::SegmentFile;
 use baro_log::{Blocks, Found, FoundHeader};
 use baro_ondisk::{Block, BlockHeader, Chunk, Deletion, End, Kind, Record, Samples};
-use baro_sys::storage::{Access, Storage};
+use baro_sys::storage::{Access, AnyStorage, Storage};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -116,8 +116,8 @@ impl Notes {
 
 /// Hands out the live blocks of one segment. A block that is damaged or cannot be read costs itself:
 /// reading goes on behind it.
-pub(crate) fn read_segment<S: Storage>(
-    (storage, access): (&S, Access),
+pub(crate) fn read_segment(
+    (storage, access): (&AnyStorage, Access),
     buffer: &mut Blocks,
     patience: &mut Patience,
     entry: &SegmentIndex,

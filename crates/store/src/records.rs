@@ -21,7 +21,7 @@ use baro_log::{Blocks, FoundHeader};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{End, Kind, UnfoldedSamples};
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::{AnyFile, Storage, StorageFile};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
@@ -76,8 +76,8 @@ struct Slot {
     loaded: Option<Box<Loaded>>,
 }
 
-struct Sweep<'a, S: Storage> {
-    store: &'a Store<S>,
+struct Sweep<'a> {
+    store: &'a Store,
     index: &'a Index,
     interval: Interval,
     filter: &'a Filter,
@@ -98,12 +98,12 @@ struct Sweep<'a, S: Storage> {
     spare_entries: Vec<Vec<Entry>>,
     spare_unfolded: Vec<UnfoldedSamples>,
     /// The segment file opened last.
-    file: Option<(usize, S::File)>,
+    file: Option<(usize, AnyFile)>,
     notes: Notes,
     pace: ReadPace,
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// Calls `each` with every record of `interval` that `filter` takes, in order of (time,
     /// session, sequence), until it breaks. Allocates per block, not per record.
     ///
@@ -160,7 +160,7 @@ impl<S: Storage> Store<S> {
     }
 }
 
-impl<S: Storage> Sweep<'_, S> {
+impl Sweep<'_> {
     fn run(&mut self, mut each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>) -> Result<()> {
         loop {
             let segment = self.segments.peek().map(|Reverse((time, _))| *time);

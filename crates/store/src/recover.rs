@@ -21,7 +21,7 @@ use baro_ondisk::{
     BlockHeader, Deletion, Kind, LogPlace, Samples, StoreId, Type, UnfoldedSamples, WhenFull,
 };
 use baro_sys::disk::Disk;
-use baro_sys::storage::{Access, Storage};
+use baro_sys::storage::{Access, AnyStorage, Storage};
 use copy::Copy;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -77,19 +77,28 @@ pub fn recover(from: &Path, to: &Path, progress: impl FnMut(u64, u64)) -> Result
 ///
 /// # Errors
 /// As [`recover`].
-pub fn recover_in<S: Storage, T: Storage + Clone>(
-    store: &Store<S>,
-    target: T,
+pub fn recover_in(
+    store: &Store,
+    target: impl Storage,
     path: &Path,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Recovered> {
-    let lock = lock_empty(&target, path)?;
+    copy_into(store, &AnyStorage::new(target), path, &mut progress)
+}
+
+fn copy_into(
+    store: &Store,
+    target: &AnyStorage,
+    path: &Path,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Recovered> {
+    let lock = lock_empty(target, path)?;
     let mut id = StoreId::default();
     baro_sys::identity::random(&mut id.0)?;
     let geometry = geometry(store)?;
     let now_ns = baro_sys::clock::realtime_ns();
-    let identity = init_held(&lock, &target, path, id, now_ns, &geometry, (0, |_| {}))?;
-    let mut copy = Copy::new(&target, identity)?;
+    let identity = init_held(&lock, target, path, id, now_ns, &geometry, (0, |_| {}))?;
+    let mut copy = Copy::new(target, identity)?;
     let mut strange: BTreeMap<u32, Type> = BTreeMap::new();
     let mut unfolded = UnfoldedSamples::default();
     let total = store.index()?.segments.iter().map(|s| s.blocks).sum();
@@ -161,13 +170,13 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
     places.resize(deletions.len(), copy.place()?);
     let deletions = moved_deletions(deletions, places);
     let session = copy.finish()?;
-    let runs = runs::copy(store, &target, identity.store, mark, deletions)?;
+    let runs = runs::copy(store, target, identity.store, mark, deletions)?;
     for (id, kind) in &runs.series {
         if store.catalog.kind(*id).is_none() {
             strange.entry(*id).or_insert(*kind);
         }
     }
-    copy::declare(store, &target, session, &strange)?;
+    copy::declare(store, target, session, &strange)?;
     let new = Store::open_in(target.clone(), path, Access::Read)?;
     let checked = verify(&new, Access::Read, |_, _| {})?;
     let mut damage = damage_of(store);
@@ -186,7 +195,7 @@ pub fn recover_in<S: Storage, T: Storage + Clone>(
 }
 
 /// Takes the lock of a folder that is empty, and is so still when it is held.
-fn lock_empty<T: Storage>(target: &T, path: &Path) -> Result<InitLock> {
+fn lock_empty(target: &AnyStorage, path: &Path) -> Result<InitLock> {
     // Also what keeps a damaged store without identity from being made anew over itself.
     let check = || match target.list("")?.iter().all(|name| name == LOCK) {
         true => Ok(()),
@@ -199,11 +208,11 @@ fn lock_empty<T: Storage>(target: &T, path: &Path) -> Result<InitLock> {
 }
 
 /// Notes how far the copy is for each deletion that does not concern this block any more.
-fn pass_deletions<T: Storage>(
+fn pass_deletions(
     deletions: &[Deletion],
     header: &BlockHeader,
     places: &mut Vec<LogPlace>,
-    copy: &mut Copy<'_, T>,
+    copy: &mut Copy<'_>,
 ) -> Result<()> {
     let at = LogPlace { session: header.session, sequence: header.sequence };
     while deletions.get(places.len()).is_some_and(|next| next.before <= at) {
@@ -213,7 +222,7 @@ fn pass_deletions<T: Storage>(
 }
 
 /// Damage of the old store beside what reading its blocks has met.
-fn damage_of<S: Storage>(store: &Store<S>) -> Vec<Damage> {
+fn damage_of(store: &Store) -> Vec<Damage> {
     let mut damage = store.damage();
     let catalog = store.catalog.damage();
     damage.extend(catalog.into_iter().filter(|found| !store.damage().contains(found)));
@@ -249,7 +258,7 @@ fn moved(live: &LiveBlock<'_>) -> (u64, Option<u64>) {
 }
 
 /// The same geometry, so that recording can go on in the copy; larger where that would not hold it.
-fn geometry<S: Storage>(store: &Store<S>) -> Result<Geometry> {
+fn geometry(store: &Store) -> Result<Geometry> {
     let identity = &store.identity;
     let needed = store.index()?.segments.len() as u32 + 2;
     let names = store.catalog.len() as u64 * 16;

@@ -20,22 +20,22 @@ use baro_log::{MANIFEST, RUNS, run_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Deletion, IdRange, Manifest, RunEntry, StoreId};
 use baro_runs::{Aggregate, PageEntry, RunIndex};
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
 use std::sync::Arc;
 
 /// A run that is open.
 #[derive(Debug)]
-pub(crate) struct RunFile<F> {
+pub(crate) struct RunFile {
     pub(crate) entry: RunEntry,
     pub(crate) index: Arc<RunIndex>,
-    pub(crate) file: Arc<F>,
+    pub(crate) file: Arc<AnyFile>,
     /// What of it has been deleted.
     pub(crate) mask: Option<Mask>,
     /// What was read of it.
     pub(crate) reads: Arc<Reads>,
 }
 
-impl<F> RunFile<F> {
+impl RunFile {
     fn masked(self, deletions: &Arc<[Deletion]>) -> Self {
         let pages = self.index.pages().iter().map(|page| (page_ids(page), page_times(page)));
         let mask = Mask::of_run(deletions, self.entry.id, pages);
@@ -63,16 +63,16 @@ fn page_times(page: &PageEntry) -> (i64, i64) {
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Runs<F> {
+pub(crate) struct Runs {
     pub(crate) manifest: Manifest,
     /// The oldest data first.
-    pub(crate) files: Vec<Arc<RunFile<F>>>,
+    pub(crate) files: Vec<Arc<RunFile>>,
     pub(crate) damage: Vec<Damage>,
     /// What has been deleted.
     pub(crate) deletions: Arc<[Deletion]>,
 }
 
-impl<F> Default for Runs<F> {
+impl Default for Runs {
     fn default() -> Self {
         Runs {
             manifest: Manifest::default(),
@@ -90,8 +90,8 @@ const TRIES: u32 = 8;
 ///
 /// # Errors
 /// It cannot be read.
-pub(crate) fn read_manifest<S: Storage>(
-    storage: &S,
+pub(crate) fn read_manifest(
+    storage: &AnyStorage,
     store: StoreId,
 ) -> Result<std::result::Result<Option<Manifest>, Damage>> {
     let file = match storage.open(MANIFEST, Access::Read) {
@@ -134,15 +134,15 @@ fn lost(manifest: &Manifest) -> Option<Damage> {
     (manifest.lost_blocks > 0).then_some(Damage { file, offset, source, loss })
 }
 
-impl<F: StorageFile> Runs<F> {
+impl Runs {
     /// Opens the runs that count now; those that `before` has open are taken from there.
     ///
     /// # Errors
     /// The operating system refuses; what is damaged is in [`Runs::damage`].
-    pub(crate) fn open<S: Storage<File = F>>(
-        storage: &S,
+    pub(crate) fn open(
+        storage: &AnyStorage,
         store: StoreId,
-        before: &[Arc<RunFile<F>>],
+        before: &[Arc<RunFile>],
     ) -> Result<Self> {
         let mut tries = TRIES;
         loop {
@@ -193,10 +193,7 @@ impl<F: StorageFile> Runs<F> {
     ///
     /// # Errors
     /// The operating system refuses.
-    pub(crate) fn salvage<S: Storage<File = F>>(
-        storage: &S,
-        store: StoreId,
-    ) -> Result<Vec<Arc<RunFile<F>>>> {
+    pub(crate) fn salvage(storage: &AnyStorage, store: StoreId) -> Result<Vec<Arc<RunFile>>> {
         let mut found = Vec::new();
         for name in storage.list(RUNS)? {
             let id = name.strip_suffix(".run").and_then(|id| u64::from_str_radix(id, 16).ok());
@@ -238,11 +235,11 @@ impl From<baro_sys::Error> for Unopened {
 
 /// Opens the run that `entry` means: a file of its number from another history of the store, or of an
 /// older copy, is damage, though it is whole by itself.
-pub(crate) fn open_run<S: Storage>(
-    storage: &S,
+pub(crate) fn open_run(
+    storage: &AnyStorage,
     store: StoreId,
     entry: &RunEntry,
-) -> std::result::Result<RunFile<S::File>, Unopened> {
+) -> std::result::Result<RunFile, Unopened> {
     let (run, footer_crc) = open_any(storage, store, entry)?;
     let (from_ns, to_ns) = run.index.time_range().unwrap_or((entry.time_min_ns, entry.time_max_ns));
     let crc = |crc: u32| u64::from(crc);
@@ -266,16 +263,16 @@ pub(crate) fn open_run<S: Storage>(
 }
 
 /// Whether there is a run of this number that can be opened.
-pub(crate) fn is_run<S: Storage>(storage: &S, store: StoreId, id: u64) -> bool {
+pub(crate) fn is_run(storage: &AnyStorage, store: StoreId, id: u64) -> bool {
     open_any(storage, store, &RunEntry { id, ..RunEntry::default() }).is_ok()
 }
 
 /// Opens any run of this number, and the CRC of its footer.
-fn open_any<S: Storage>(
-    storage: &S,
+fn open_any(
+    storage: &AnyStorage,
     store: StoreId,
     entry: &RunEntry,
-) -> std::result::Result<(RunFile<S::File>, u32), Unopened> {
+) -> std::result::Result<(RunFile, u32), Unopened> {
     let name = run_name(entry.id);
     let damaged = |source: Source| {
         let loss = Loss::Samples(entry.samples);

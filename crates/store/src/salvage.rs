@@ -7,13 +7,13 @@ use baro_log::{FOLDER, IDENTITY, segment_name};
 use baro_ondisk::limits::{SEGMENTS_MAX, UNIT_BYTES};
 use baro_ondisk::{Identity, SegmentHeader, SegmentKind, StoreId, WhenFull};
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyStorage, Storage, StorageFile};
 use std::collections::HashMap;
 use std::path::Path;
 
 /// An identity that fits the segment files; `why` the real one was not to be had becomes damage.
-pub(crate) fn identity<S: Storage>(
-    storage: &S,
+pub(crate) fn identity(
+    storage: &AnyStorage,
     path: &Path,
     why: baro_log::Error,
 ) -> Result<(Identity, Vec<Damage>)> {

@@ -13,7 +13,7 @@ use baro_ondisk::{
     Summary, Wear, What, WhenFull,
 };
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
 use std::collections::BTreeSet;
 
 /// A file that holds a segment.
@@ -87,8 +87,8 @@ impl Segments {
 /// Reads all headers. Beside a writer one pass is no snapshot: a segment may be started after it
 /// was looked at, and the next one before. So where epochs are missing there is a second pass,
 /// which finds every segment up to the newest of the first, or that it has been recycled.
-pub(crate) fn read_segments<S: Storage>(
-    storage: &S,
+pub(crate) fn read_segments(
+    storage: &AnyStorage,
     identity: &Identity,
     access: Access,
 ) -> Result<Segments> {
@@ -125,7 +125,7 @@ const LOOKS: u32 = 8;
 
 /// What the newest header tells of the segments beside it, and what there is, if that is another thing.
 /// Nothing is known where headers are damaged, nor of a backup, which copies one file after another.
-fn differs<S: Storage>(storage: &S, found: &Segments) -> Option<(Lives, Lives)> {
+fn differs(storage: &AnyStorage, found: &Segments) -> Option<(Lives, Lives)> {
     let told = found.beside.segments.filter(|_| found.unread == 0)?;
     let others = found.started.iter().filter(|s| s.header.epoch != found.newest_epoch);
     let place = |s: &SegmentRef| match s.file {
@@ -137,7 +137,7 @@ fn differs<S: Storage>(storage: &S, found: &Segments) -> Option<(Lives, Lives)> 
     (told != there && !copied()).then_some((told, there))
 }
 
-fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Result<Segments> {
+fn read_once(storage: &AnyStorage, identity: &Identity, access: Access) -> Result<Segments> {
     let mut found = Segments::default();
     let mut waits = HEADER_WAITS;
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
@@ -206,8 +206,8 @@ fn read_once<S: Storage>(storage: &S, identity: &Identity, access: Access) -> Re
 }
 
 /// Segments that were copied out of the log and are not in it any more.
-fn read_kept<S: Storage>(
-    (storage, access): (&S, Access),
+fn read_kept(
+    (storage, access): (&AnyStorage, Access),
     identity: &Identity,
     in_log: &BTreeSet<u64>,
     found: &mut Segments,
@@ -284,15 +284,15 @@ fn is_torn(unit: &[u8]) -> bool {
     matches!(SegmentHeader::decode(unit), Err(Format::Mismatch { field: "CRC", .. }))
 }
 
-struct Place<'a, F> {
-    file: &'a F,
+struct Place<'a> {
+    file: &'a AnyFile,
     name: &'a str,
     index: u32,
     identity: &'a Identity,
 }
 
-fn look<F: StorageFile>(
-    place: &Place<'_, F>,
+fn look(
+    place: &Place<'_>,
     (unit, read): (&[u8], baro_sys::Result<usize>),
     blocks: &mut Blocks,
     (found, headless): (&mut Segments, &mut Vec<Headless>),

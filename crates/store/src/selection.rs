@@ -16,7 +16,6 @@ use crate::interval::Filter;
 use crate::read::RecordRef;
 use crate::{Batch, Catalog, Result, Row, Selector, Value, Values};
 use baro_ondisk::{FieldValue, Kind, Layout, Type};
-use baro_sys::storage::StorageFile;
 use column::{field, fields, whole};
 use std::collections::HashMap;
 use std::fmt;
@@ -105,7 +104,7 @@ struct Building {
 
 impl Building {
     /// Takes `channel.field` or `channel.*`; false if there is no such channel with a layout.
-    fn field<F: StorageFile>(&mut self, catalog: &Catalog<F>, name: &str) -> Result<bool> {
+    fn field(&mut self, catalog: &Catalog, name: &str) -> Result<bool> {
         let Some((channel, rest)) = name.rsplit_once('.') else { return Ok(false) };
         let Some(channel) = catalog.lookup(channel)? else { return Ok(false) };
         let Some(layout) = channel.layout else { return Ok(false) };
@@ -122,7 +121,7 @@ impl Building {
         Ok(true)
     }
 
-    fn select<F: StorageFile>(&mut self, catalog: &Catalog<F>, text: &str) -> Result<()> {
+    fn select(&mut self, catalog: &Catalog, text: &str) -> Result<()> {
         let unknown = || UnknownName { name: text.to_owned(), fields: None };
         let selector = match Selector::parse(text) {
             Ok(selector) => selector,
@@ -162,7 +161,7 @@ impl Selection {
     ///
     /// # Errors
     /// The operating system refuses.
-    pub fn all<F: StorageFile>(catalog: &Catalog<F>, with_fields: bool) -> Result<Self> {
+    pub fn all(catalog: &Catalog, with_fields: bool) -> Result<Self> {
         let mut building = Building::default();
         catalog.scan(|found| {
             match found.layout.as_deref().filter(|_| with_fields) {
@@ -182,7 +181,7 @@ impl Selection {
     ///
     /// # Errors
     /// The operating system refuses.
-    pub fn frames_and_fields<F: StorageFile>(catalog: &Catalog<F>) -> Result<Self> {
+    pub fn frames_and_fields(catalog: &Catalog) -> Result<Self> {
         let mut building = Building::default();
         catalog.scan(|found| {
             building.columns.push(whole(found));
@@ -201,7 +200,7 @@ impl Selection {
     ///
     /// # Errors
     /// Nothing has one of the names, nor is it a selector that selects something.
-    pub fn named<F: StorageFile, N: AsRef<str>>(catalog: &Catalog<F>, names: &[N]) -> Result<Self> {
+    pub fn named<N: AsRef<str>>(catalog: &Catalog, names: &[N]) -> Result<Self> {
         let mut building = Building::default();
         for name in names {
             let name = name.as_ref();

@@ -122,8 +122,8 @@ enum Changes<'a> {
 /// Moves samples from the log into runs, and small runs into larger ones, step by step. A store has one
 /// at a time.
 #[derive(Debug)]
-pub struct Settler<S: Storage = Disk> {
-    store: Store<S>,
+pub struct Settler {
+    store: Store,
     options: SettleOptions,
     pace: Arc<Pace>,
     lock: Option<StoreLock>,
@@ -139,7 +139,7 @@ pub struct Settler<S: Storage = Disk> {
     hold: Hold,
 }
 
-impl Settler<Disk> {
+impl Settler {
     /// Opens the store at `path` for settling.
     ///
     /// # Errors
@@ -166,7 +166,7 @@ impl Settler<Disk> {
         let store = Store::open(path)?;
         store.storage.create_folder(RUNS)?;
         store.storage.sync_folder("")?;
-        let lock = StoreLock::take(&store.storage, Role::Settling)?
+        let lock = StoreLock::take(store.disk()?, Role::Settling)?
             .map_err(|holder| Error::Settling { path: path.to_owned(), pid: holder.pid })?;
         let damaged = BTreeSet::new();
         let disk = baro_log::open_folder(path)?;
@@ -186,13 +186,13 @@ impl Settler<Disk> {
     pub fn step(&mut self, extent: Extent) -> Result<Settled> {
         // A step whose end would have to wait is not begun: what it wrote may be outdated by then.
         drop(self.lock_manifest()?);
-        let holder = StoreLock::holder(&self.store.storage, Role::Recording)?;
+        let holder = StoreLock::holder(self.store.disk()?, Role::Recording)?;
         self.foreign = holder.is_some_and(|holder| holder.pid != Some(std::process::id()));
         let mut recording = holder.is_some();
         if !recording {
             // Sessions that are seen now, and nobody records then: they are over.
             self.store.refresh()?;
-            recording = StoreLock::holder(&self.store.storage, Role::Recording)?.is_some();
+            recording = StoreLock::holder(self.store.disk()?, Role::Recording)?.is_some();
         }
         self.step_with(extent, recording)
     }
@@ -230,13 +230,13 @@ impl Settler<Disk> {
     }
 }
 
-impl<S: Storage> Settler<S> {
+impl Settler {
     /// Over a store that is open already, in any storage; the caller sees to it that nobody else
     /// settles it.
     ///
     /// # Errors
     /// The operating system refuses.
-    pub fn over(store: Store<S>, options: SettleOptions) -> Result<Self> {
+    pub fn over(store: Store, options: SettleOptions) -> Result<Self> {
         store.storage.create_folder(RUNS)?;
         store.storage.sync_folder("")?;
         let mut settler = Settler {
@@ -339,13 +339,13 @@ impl<S: Storage> Settler<S> {
 
     /// The store as it is settled.
     #[must_use]
-    pub fn store(&self) -> &Store<S> {
+    pub fn store(&self) -> &Store {
         &self.store
     }
 
     /// The store, seen anew.
     #[must_use]
-    pub fn into_store(self) -> Store<S> {
+    pub fn into_store(self) -> Store {
         self.store
     }
 
@@ -461,7 +461,7 @@ impl<S: Storage> Settler<S> {
     }
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// Whether the manifest that counts is of the same generation as this one.
     pub(crate) fn is_newest(&self, manifest: &Manifest) -> Result<bool> {
         match read_manifest(&self.storage, self.identity.store)? {

@@ -12,9 +12,8 @@ use crate::index::Index;
 use crate::segments::{Segments, read_segments};
 use baro_log::MANIFEST;
 use baro_ondisk::{Error as Format, Settled, What};
-use baro_sys::storage::Storage;
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// How far the log is settled.
     pub(crate) fn settled(&self) -> Settled {
         let settled = self.runs.manifest.settled;

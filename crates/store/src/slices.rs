@@ -17,7 +17,6 @@ use crate::read_pace::ReadPace;
 use crate::window::{Span, Windows};
 use crate::{Batch, Query, Result, Store, Values};
 use baro_ondisk::Type;
-use baro_sys::storage::Storage;
 use std::ops::ControlFlow;
 
 /// What a slice may hold.
@@ -56,9 +55,9 @@ pub(crate) enum Cell<'a> {
 
 /// What is asked for, and the rows of the slice that is being handed out.
 #[derive(Debug)]
-pub(crate) struct Slices<'a, S: Storage> {
-    store: &'a Store<S>,
-    windows: Windows<'a, S>,
+pub(crate) struct Slices<'a> {
+    store: &'a Store,
+    windows: Windows<'a>,
     /// Sorted, each once.
     ids: Vec<u32>,
     /// Those too whose declaration is lost.
@@ -77,10 +76,10 @@ pub(crate) struct Slices<'a, S: Storage> {
     notes: Notes,
 }
 
-impl<'a, S: Storage> Slices<'a, S> {
+impl<'a> Slices<'a> {
     /// Of these series (sorted, each once).
     pub(crate) fn new(
-        store: &'a Store<S>,
+        store: &'a Store,
         ids: Vec<u32>,
         undeclared: bool,
         interval: Interval,
@@ -236,9 +235,9 @@ fn add(batch: &Batch<'_>, rows: &mut Vec<Row>, letters: &mut String) {
 }
 
 /// All samples there are, those of series too whose declaration is lost but for their texts.
-fn with_undeclared<S: Storage>(
-    sources: &Sources<S::File>,
-    store: &Store<S>,
+fn with_undeclared(
+    sources: &Sources,
+    store: &Store,
     ids: &[u32],
     query: &Query,
     take: &mut dyn FnMut(&Batch<'_>) -> ControlFlow<()>,

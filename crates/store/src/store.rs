@@ -20,7 +20,7 @@ use baro_ondisk::{
     Identity, Kind, Pin, Samples, Section, UnfoldedSamples, WhenFull, without_deleted,
 };
 use baro_sys::disk::Disk;
-use baro_sys::storage::{Access, Storage};
+use baro_sys::storage::{Access, AnyStorage, Storage};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
@@ -28,12 +28,12 @@ use std::sync::{Mutex, OnceLock};
 /// A store opened for reading: a snapshot of what is durable, also beside a recorder, which it does not
 /// disturb.
 #[derive(Debug)]
-pub struct Store<S: Storage = Disk> {
-    pub(crate) storage: S,
+pub struct Store {
+    pub(crate) storage: AnyStorage,
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
     pub(crate) identity: Identity,
-    pub(crate) catalog: Catalog<S::File>,
+    pub(crate) catalog: Catalog,
     pub(crate) segments: Segments,
     /// Of the whole log, once somebody needs it.
     index: OnceLock<Index>,
@@ -43,7 +43,7 @@ pub struct Store<S: Storage = Disk> {
     recent: OnceLock<Index>,
     /// The same as far as summaries tell it.
     lately: OnceLock<Index>,
-    pub(crate) runs: Runs<S::File>,
+    pub(crate) runs: Runs,
     /// The segment that settling has come to ends before that place.
     pub(crate) short: OnceLock<Damage>,
     /// What was read of blocks that are in no run.
@@ -58,7 +58,7 @@ pub struct Store<S: Storage = Disk> {
     handed: Option<Damage>,
 }
 
-impl Store<Disk> {
+impl Store {
     /// Opens the store in the folder `path`. Reads one unit of each segment and the headers of
     /// all blocks.
     ///
@@ -89,13 +89,14 @@ impl Store<Disk> {
     }
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// As [`Store::open`], in any storage; `path` is for messages. `access` is
     /// [`Access::ReadDirect`] beside a writer, and may be [`Access::Read`] without one.
     ///
     /// # Errors
     /// As [`Store::open`].
-    pub fn open_in(storage: S, path: &Path, access: Access) -> Result<Self> {
+    pub fn open_in(storage: impl Storage, path: &Path, access: Access) -> Result<Self> {
+        let storage = AnyStorage::new(storage);
         let identity = read_identity(&storage, path)?;
         Self::with(storage, path, access, identity, Vec::new())
     }
@@ -104,7 +105,8 @@ impl<S: Storage> Store<S> {
     ///
     /// # Errors
     /// As [`Store::salvage`].
-    pub fn salvage_in(storage: S, path: &Path, access: Access) -> Result<Self> {
+    pub fn salvage_in(storage: impl Storage, path: &Path, access: Access) -> Result<Self> {
+        let storage = AnyStorage::new(storage);
         let (identity, damage) = match read_identity(&storage, path) {
             Ok(identity) => (identity, Vec::new()),
             Err(error) => salvage::identity(&storage, path, error)?,
@@ -113,7 +115,7 @@ impl<S: Storage> Store<S> {
     }
 
     fn with(
-        storage: S,
+        storage: AnyStorage,
         path: &Path,
         access: Access,
         identity: Identity,
@@ -174,6 +176,17 @@ impl<S: Storage> Store<S> {
         self.segments.started.iter().map(|segment| segment.header.session).max()
     }
 
+    /// Where locks are taken.
+    pub(crate) fn disk(&self) -> Result<&Disk> {
+        self.storage.disk().ok_or_else(|| {
+            Error::Store(baro_log::Error::Setting {
+                name: "storage of a store that others may write to",
+                expected: "a folder on disk".to_owned(),
+                found: self.path.display().to_string(),
+            })
+        })
+    }
+
     /// The store's folder.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -188,7 +201,7 @@ impl<S: Storage> Store<S> {
 
     /// Series and channels.
     #[must_use]
-    pub fn catalog(&self) -> &Catalog<S::File> {
+    pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
@@ -485,7 +498,7 @@ impl Notes {
     }
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// Whether an error of an open calls for [`Store::salvage`].
     #[must_use]
     pub fn can_salvage(error: &Error) -> bool {

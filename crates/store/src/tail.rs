@@ -34,7 +34,7 @@ pub enum Value {
     Frame(Vec<u8>),
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// The `rows` rows recorded last of each of `ids`, by time. Reads until it has them, so an id
     /// that was never recorded costs the whole log; memory is that of the rows.
     ///

@@ -16,7 +16,6 @@ use crate::selection::{Datum, Point, Selection};
 use crate::slices::{Bounds, Cell, Slices};
 use crate::{Result, Store};
 use baro_ondisk::{Gap, Kind};
-use baro_sys::storage::Storage;
 use std::ops::ControlFlow;
 
 /// What comes in the order of time.
@@ -38,7 +37,7 @@ pub enum Moment<'a> {
     },
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// Calls `each` with all that is selected of `interval` in time order, and with gaps and steps of
     /// the clock, until it breaks. Returns also how many fields a frame was too short for.
     ///
@@ -123,8 +122,8 @@ impl<S: Storage> Store<S> {
 }
 
 /// Hands out the samples before a time.
-fn samples<S: Storage>(
-    slices: &mut Slices<'_, S>,
+fn samples(
+    slices: &mut Slices<'_>,
     selection: &Selection,
     before_ns: Option<i64>,
     each: &mut dyn FnMut(&Moment<'_>) -> ControlFlow<()>,

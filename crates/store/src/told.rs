@@ -11,12 +11,12 @@ use baro_log::{Extent, dead_from};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{BlockHeader, SegmentHeader, Summary};
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyStorage, Storage, StorageFile};
 
 /// The segment as a summary tells it, if one counts. Its blocks below `known` were durable; `later`
 /// is the first block of the session's next segment.
-pub(crate) fn segment<S: Storage>(
-    storage: &S,
+pub(crate) fn segment(
+    storage: &AnyStorage,
     access: Access,
     segments: &Segments,
     segment: SegmentRef,
@@ -56,8 +56,8 @@ pub(crate) fn by_others(segments: &Segments, epoch: u64) -> Option<Summary> {
 /// What the segment's last unit tells, and how far it was durable then: a session that is closed in
 /// order writes it when all before it is. It counts if the mark of that end is where it says, and
 /// nothing came behind it.
-pub(crate) fn by_itself<S: Storage>(
-    storage: &S,
+pub(crate) fn by_itself(
+    storage: &AnyStorage,
     access: Access,
     segment: &SegmentRef,
 ) -> Result<Option<(Summary, u64)>> {

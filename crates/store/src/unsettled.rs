@@ -13,7 +13,6 @@ use crate::segments::SegmentRef;
 use crate::{Error, Result, SegmentFile, Store};
 use baro_log::{Blocks, kept_epochs};
 use baro_ondisk::{Kind, SampleColumns, Samples, Section};
-use baro_sys::storage::Storage;
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, PoisonError};
@@ -219,7 +218,7 @@ impl Part for LogPart {
     }
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// Segments that may hold blocks which are in no run.
     fn unsettled_segments(&self) -> Result<impl Iterator<Item = &SegmentIndex>> {
         let settled = self.settled();

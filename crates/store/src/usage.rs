@@ -68,7 +68,7 @@ struct Sum {
     times: (i64, i64),
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// Calls `each` with every series and channel that has data, by id; with `ids` only these.
     /// Reads the whole log and the runs' pages of more than one series; what is settled is counted in
     /// the runs only.

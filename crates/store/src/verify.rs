@@ -18,7 +18,7 @@ use baro_log::CATALOG;
 use baro_ondisk::{
     Error as Format, Gap, Kind, Record, Recycled, SampleColumns, Samples, Section, What, text,
 };
-use baro_sys::storage::{Access, Storage};
+use baro_sys::storage::Access;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
@@ -94,8 +94,8 @@ impl VerifyReport {
 ///
 /// # Errors
 /// The operating system refuses; everything else is in the report.
-pub fn verify<S: Storage>(
-    store: &Store<S>,
+pub fn verify(
+    store: &Store,
     access: Access,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<VerifyReport> {

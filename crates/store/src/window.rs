@@ -17,7 +17,6 @@ use crate::segments::read_segments;
 use crate::unsettled::{Unsettled, samples_of, texts_of};
 use crate::{Error, Result, Store};
 use baro_log::Blocks;
-use baro_sys::storage::Storage;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -27,10 +26,10 @@ const TRIES: u32 = 16;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Windows<'a, S: Storage> {
-    store: &'a Store<S>,
+pub(crate) struct Windows<'a> {
+    store: &'a Store,
     /// Runs and log as they were later than the store was opened.
-    anew: Option<(Runs<S::File>, Index)>,
+    anew: Option<(Runs, Index)>,
     bytes_max: usize,
     /// Times of the samples of each segment, by epoch; empty until all were looked at.
     times: HashMap<u64, Span>,
@@ -66,9 +65,9 @@ enum Read {
     Recycled,
 }
 
-impl<'a, S: Storage> Windows<'a, S> {
+impl<'a> Windows<'a> {
     /// Holds up to about `bytes_max` at once.
-    pub(crate) fn new(store: &'a Store<S>, bytes_max: usize) -> Self {
+    pub(crate) fn new(store: &'a Store, bytes_max: usize) -> Self {
         Windows {
             store,
             anew: None,
@@ -84,7 +83,7 @@ impl<'a, S: Storage> Windows<'a, S> {
     }
 
     /// The runs that belong to what is held.
-    pub(crate) fn runs(&self) -> &Runs<S::File> {
+    pub(crate) fn runs(&self) -> &Runs {
         self.anew.as_ref().map_or(&self.store.runs, |anew| &anew.0)
     }
 

@@ -92,7 +92,7 @@ fn cataloged(names: &[String], covered: usize) -> SimDisk {
 }
 
 /// Opens the store and checks that these names are all there is.
-fn holds(disk: &SimDisk, names: &[String]) -> Store<SimDisk> {
+fn holds(disk: &SimDisk, names: &[String]) -> Store {
     let store = Store::open_in(disk.clone(), Path::new("sim"), Access::ReadDirect).unwrap();
     let mut found = 0;
     let each = |one: &Declaration<'_>| {

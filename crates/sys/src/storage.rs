@@ -2,6 +2,10 @@
 //! real one; `sim` is the one that crashes, tears and fails on demand. Everything that
 //! must survive a power cut goes through these two traits and nothing else.
 
+mod any;
+
+pub use any::{AnyFile, AnyStorage};
+
 use crate::Result;
 use crate::lock::{Holder, LockFile};
 use std::fmt::Debug;

@@ -109,7 +109,7 @@ fn of_two_segments() -> Vec<u8> {
     bytes
 }
 
-fn ask(store: &Store<SimDisk>) {
+fn ask(store: &Store) {
     let _ = verify(store, Access::Read, |_, _| {});
     let ids: Vec<u32> = (0..20).chain([u32::MAX]).collect();
     let _ = store.query_ids(&ids, &Query::raw(Interval::ALL), |batch| {

@@ -26,7 +26,7 @@ pub(crate) const MODE: u32 = 0o644;
 const LOOK_NS: u64 = 100_000_000;
 const BUSY_NS: u64 = 1_000_000_000;
 const LOOK_BUSY_NS: u64 = 5_000_000;
-/// Answers that nobody has taken for so long are nobody's.
+/// Answers that nobody has taken for so long are nobody's, and so are requests still half written.
 const ANSWER_NS: u64 = 120_000_000_000;
 /// Names remembered that cannot be removed.
 const STUCK_MAX: usize = 1024;
@@ -40,11 +40,12 @@ pub(crate) fn request_name(id: u64, ending: &str) -> String {
 
 /// Whether it is one that somebody was killed in writing: `.ID.declare.new-RANDOM`, or of an answer.
 fn is_half(name: &str) -> bool {
-    let of = |ending: &str| {
-        let whole = name.strip_prefix('.').and_then(|name| name.split_once(".new-"));
-        whole.is_some_and(|(whole, _)| id_of(whole, ending).is_some())
-    };
-    of(REQUEST) || of(ANSWER)
+    is_half_of(name, REQUEST) || is_half_of(name, ANSWER)
+}
+
+fn is_half_of(name: &str, ending: &str) -> bool {
+    let whole = name.strip_prefix('.').and_then(|name| name.split_once(".new-"));
+    whole.is_some_and(|(whole, _)| id_of(whole, ending).is_some())
 }
 
 fn id_of(name: &str, ending: &str) -> Option<u64> {
@@ -62,7 +63,7 @@ pub(crate) struct Requests {
     folders: Vec<StateFolder>,
     due_ns: u64,
     busy_until_ns: u64,
-    /// When answers were first seen.
+    /// When answers, and requests half written, were first seen.
     answers: BTreeMap<PathBuf, u64>,
     /// What has the name of a request and cannot be removed.
     stuck: BTreeSet<PathBuf>,
@@ -134,7 +135,11 @@ impl Requests {
                 if let Err(error) = self.take(folder, id, &name) {
                     self.refused = Some(error.to_string());
                 }
-            } else if id_of(&name, ANSWER).is_some() {
+            } else if is_half_of(&name, ANSWER) {
+                // Of a recorder that was killed: only a store's recorder answers, and this one, whose
+                // thread this is, is writing none.
+                let _ = folder.remove(&name);
+            } else if id_of(&name, ANSWER).is_some() || is_half_of(&name, REQUEST) {
                 let seen_ns = *self.answers.entry(folder.path().join(&name)).or_insert(now_ns);
                 if now_ns.saturating_sub(seen_ns) >= ANSWER_NS {
                     let _ = folder.remove(&name);

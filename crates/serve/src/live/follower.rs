@@ -85,7 +85,7 @@ fn look(
 impl Following {
     fn begin(path: &Path) -> baro_store::Result<Self> {
         let store = Store::open(path)?;
-        let (place, none) = (store.end()?, Selection::named::<_, &str>(store.catalog(), &[])?);
+        let (place, none) = (store.end()?, Selection::named::<&str>(store.catalog(), &[])?);
         Ok(Following {
             store,
             place,

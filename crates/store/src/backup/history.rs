@@ -12,18 +12,14 @@ use crate::segments::SegmentRef;
 use crate::{Result, Store};
 use baro_log::{Blocks, FoundHeader, segment_name};
 use baro_ondisk::{Manifest, SegmentHeader};
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, Storage};
 use std::collections::BTreeMap;
 
 /// A segment of the copy's log: its number, its header and the header's CRC.
 pub(super) type There = (u32, SegmentHeader, u32);
 
 /// Whether the copy has blocks that were durable and that the store never reused, nor has.
-pub(super) fn has_more<S: Storage, T: Storage>(
-    store: &Store<S>,
-    place: &Place<'_, T>,
-    there: &[There],
-) -> Result<bool> {
+pub(super) fn has_more(store: &Store, place: &Place<'_>, there: &[There]) -> Result<bool> {
     let newest: Vec<_> =
         there.iter().filter(|(_, header, _)| header.epoch >= place.mark.complete_below).collect();
     let mut durable = BTreeMap::<u64, u64>::new();
@@ -60,7 +56,7 @@ pub(super) fn runs_differ(ours: &Manifest, theirs: &Manifest) -> bool {
 }
 
 /// Behind the last block of a session that the store has; `None` if the segment that has it is gone.
-fn end_of_session<S: Storage>(store: &Store<S>, session: u64) -> Result<Option<u64>> {
+fn end_of_session(store: &Store, session: u64) -> Result<Option<u64>> {
     let ours = &store.segments.started;
     let Some(at) = ours.iter().rposition(|one| one.header.session == session) else {
         return Ok(None);
@@ -77,7 +73,7 @@ fn end_of_session<S: Storage>(store: &Store<S>, session: u64) -> Result<Option<u
 }
 
 /// How far blocks of a segment say that their session was durable, and the sequence behind the last.
-fn walk<F: StorageFile>(file: &F, header: SegmentHeader, crc: u32) -> Result<(u64, u64)> {
+fn walk(file: &AnyFile, header: SegmentHeader, crc: u32) -> Result<(u64, u64)> {
     let mut blocks = Blocks::new()?;
     let mut walk = blocks.walk(file, header, crc);
     let mut durable = 0;

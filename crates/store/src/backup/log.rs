@@ -14,7 +14,7 @@ use baro_log::{
 use baro_ondisk::SegmentHeader;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::{AnyFile, Storage, StorageFile};
 
 /// Why a backup cannot go on as it was begun.
 pub(super) enum Outdated {
@@ -74,9 +74,9 @@ impl Piece {
 impl Wanted {
     /// Looks what is new, and how far the log goes now. With `last` what is reused is passed over, be it
     /// settled or not: nobody waits for settling then.
-    pub(super) fn of<S: Storage, T: Storage>(
-        store: &Store<S>,
-        place: &mut Place<'_, T>,
+    pub(super) fn of(
+        store: &Store,
+        place: &mut Place<'_>,
         last: bool,
     ) -> std::result::Result<Self, Outdated> {
         let (index, recent) = (store.index()?, store.recent()?);
@@ -141,10 +141,10 @@ impl Wanted {
 
     /// Segments that are not there yet, by rising index, lest a hole be left where a log grows; and those
     /// that the store has and of which no block proves itself.
-    pub(super) fn fill<S: Storage, T: Storage>(
+    pub(super) fn fill(
         &self,
-        store: &Store<S>,
-        place: &mut Place<'_, T>,
+        store: &Store,
+        place: &mut Place<'_>,
     ) -> std::result::Result<(), Outdated> {
         for index in 0..store.segments.grown {
             let name = segment_name(index);
@@ -176,7 +176,7 @@ impl Wanted {
     }
 
     /// Whether the header says that the segment was never started, or was since.
-    fn is_to_come<F: StorageFile>(&self, file: &F) -> Result<bool> {
+    fn is_to_come(&self, file: &AnyFile) -> Result<bool> {
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
         let read = file.read_at(0, &mut unit)?;
         let header = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
@@ -185,10 +185,10 @@ impl Wanted {
 
     /// Copies all beside its place, the newest first: the oldest are what a recorder reuses next. If
     /// something is reused whose samples may be in no run, nothing was changed.
-    pub(super) fn stage<S: Storage, T: Storage>(
+    pub(super) fn stage(
         &mut self,
-        store: &Store<S>,
-        place: &mut Place<'_, T>,
+        store: &Store,
+        place: &mut Place<'_>,
     ) -> std::result::Result<(), Outdated> {
         place.remove_parts()?;
         // What has begun there goes on where it is, when its turn comes.
@@ -210,11 +210,7 @@ impl Wanted {
 
     /// A segment that was the newest at the last backup, and that the store has reused since, is not there
     /// to its end: those behind it would say that it is damaged. All of it is settled, so it goes first.
-    fn remove_part<S: Storage, T: Storage>(
-        &self,
-        store: &Store<S>,
-        place: &mut Place<'_, T>,
-    ) -> Result<()> {
+    fn remove_part(&self, store: &Store, place: &mut Place<'_>) -> Result<()> {
         for index in 0..store.segments.grown {
             let Some((there, crc)) = place.header_of(index)? else { continue };
             if there.epoch < place.mark.complete_below || !there.started() {
@@ -235,10 +231,10 @@ impl Wanted {
     }
 
     /// Puts all in their places, the oldest first.
-    pub(super) fn put<S: Storage, T: Storage>(
+    pub(super) fn put(
         &self,
-        store: &Store<S>,
-        place: &mut Place<'_, T>,
+        store: &Store,
+        place: &mut Place<'_>,
     ) -> std::result::Result<(), Outdated> {
         self.remove_part(store, place)?;
         for piece in self.pieces.iter().filter(|piece| piece.staged || piece.from > 0) {
@@ -265,7 +261,7 @@ impl Wanted {
     }
 }
 
-impl<T: Storage> Place<'_, T> {
+impl Place<'_> {
     /// Whether a segment of the store takes the place of what is there: not if its header is damaged, of
     /// another place, or older than a segment that is there to its end.
     ///
@@ -293,12 +289,7 @@ impl<T: Storage> Place<'_, T> {
 
     /// Where the blocks end of a segment that is there, if it is the same up to there and the store's goes
     /// on behind it; else 0.
-    fn same_up_to<F: StorageFile>(
-        &mut self,
-        file: &F,
-        segment: &SegmentRef,
-        end: u64,
-    ) -> Result<u64> {
+    fn same_up_to(&mut self, file: &AnyFile, segment: &SegmentRef, end: u64) -> Result<u64> {
         let name = segment.file.name();
         let Some(there) = self.there(&name)? else { return Ok(0) };
         let from = end_of(&there, segment, u64::MAX)?;
@@ -307,7 +298,7 @@ impl<T: Storage> Place<'_, T> {
     }
 
     /// Makes a segment of the log one that was never started.
-    fn put_blank<S: Storage>(&mut self, store: &Store<S>, index: u32) -> Result<()> {
+    fn put_blank(&mut self, store: &Store, index: u32) -> Result<()> {
         let blank = blank_header(&store.identity, index).encode().0;
         self.put_segment(&segment_name(index), &blank, store.identity.segment_bytes)
     }
@@ -335,10 +326,7 @@ impl<T: Storage> Place<'_, T> {
 }
 
 /// The first unit of a segment, and its file; `None` if it has been reused.
-pub(super) fn header_of<S: Storage>(
-    store: &Store<S>,
-    segment: &SegmentRef,
-) -> Result<Option<(Vec<u8>, S::File)>> {
+pub(super) fn header_of(store: &Store, segment: &SegmentRef) -> Result<Option<(Vec<u8>, AnyFile)>> {
     let file = match store.storage.open(&segment.file.name(), store.access) {
         Err(error) if error.is_missing() => return Ok(None),
         opened => opened?,
@@ -352,17 +340,12 @@ pub(super) fn header_of<S: Storage>(
 }
 
 /// Whether a pin had a segment copied out of the log before that reused it: only a new look finds that.
-fn is_kept<S: Storage>(store: &Store<S>, epoch: u64) -> Result<bool> {
+fn is_kept(store: &Store, epoch: u64) -> Result<bool> {
     Ok(kept_epochs(&store.storage)?.contains(&epoch))
 }
 
 /// Copies a segment; false if it was reused before it was copied whole.
-fn copy<S: Storage, T: Storage>(
-    store: &Store<S>,
-    piece: &Piece,
-    name: &str,
-    place: &mut Place<'_, T>,
-) -> Result<bool> {
+fn copy(store: &Store, piece: &Piece, name: &str, place: &mut Place<'_>) -> Result<bool> {
     let Some((_, file)) = header_of(store, &piece.segment)? else { return Ok(false) };
     place.write(&file, name, piece.end, piece.size)?;
     // Whoever reuses it writes its header first.
@@ -372,11 +355,7 @@ fn copy<S: Storage, T: Storage>(
 /// Brings what is new of a segment that was begun at an earlier backup; false if it was reused meanwhile.
 /// Its blocks prove themselves, so one that is there in part is the end of what counts, as after a crash:
 /// no block is written before all are durable of which it says so.
-fn go_on<S: Storage, T: Storage>(
-    store: &Store<S>,
-    piece: &Piece,
-    place: &mut Place<'_, T>,
-) -> Result<bool> {
+fn go_on(store: &Store, piece: &Piece, place: &mut Place<'_>) -> Result<bool> {
     let Some((_, file)) = header_of(store, &piece.segment)? else { return Ok(false) };
     let mut from = piece.from;
     for to in steps(&file, piece)? {
@@ -387,7 +366,7 @@ fn go_on<S: Storage, T: Storage>(
 }
 
 /// Where the steps end in which a segment's rest is written, each durable before the next is begun.
-fn steps<F: StorageFile>(file: &F, piece: &Piece) -> Result<Vec<u64>> {
+fn steps(file: &AnyFile, piece: &Piece) -> Result<Vec<u64>> {
     let mut blocks = Blocks::new()?;
     let mut walk = blocks.walk(file, piece.segment.header, piece.segment.crc);
     let (mut ends, mut first) = (Vec::new(), None);
@@ -416,7 +395,7 @@ fn steps<F: StorageFile>(file: &F, piece: &Piece) -> Result<Vec<u64>> {
 }
 
 /// Where the blocks below `sequence` end.
-fn end_of<F: StorageFile>(file: &F, segment: &SegmentRef, sequence: u64) -> Result<u64> {
+fn end_of(file: &AnyFile, segment: &SegmentRef, sequence: u64) -> Result<u64> {
     let mut blocks = Blocks::new()?;
     let mut walk = blocks.walk(file, segment.header, segment.crc);
     walk.set_durable(sequence);
@@ -431,7 +410,7 @@ fn end_of<F: StorageFile>(file: &F, segment: &SegmentRef, sequence: u64) -> Resu
 }
 
 /// Where the blocks of the catalog end that are there now.
-pub(super) fn end_of_catalog<F: StorageFile>(file: &F) -> Result<u64> {
+pub(super) fn end_of_catalog(file: &AnyFile) -> Result<u64> {
     let (header, crc) = read_catalog_header(file)?;
     let mut blocks = Blocks::new()?;
     let mut walk = blocks.walk(file, header, crc);

@@ -4,7 +4,7 @@
 use crate::{Error, Result};
 use baro_log::{BACKUP_MARK, IDENTITY, LOCK, remove_if_there};
 use baro_ondisk::StoreId;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyStorage, Storage, StorageFile};
 use std::path::Path;
 
 pub(super) const MARK: &str = BACKUP_MARK;
@@ -17,7 +17,7 @@ use text::BYTES;
 pub(super) use text::Mark;
 
 impl Mark {
-    pub(super) fn read<T: Storage>(target: &T) -> Result<Option<(String, Self)>> {
+    pub(super) fn read(target: &AnyStorage) -> Result<Option<(String, Self)>> {
         let file = match target.open(MARK, Access::Read) {
             Err(error) if error.is_missing() => return Ok(None),
             opened => opened?,
@@ -28,7 +28,7 @@ impl Mark {
         Ok(Some(found.map(|(store, mark)| (store.to_owned(), mark)).unwrap_or_default()))
     }
 
-    pub(super) fn write<T: Storage>(self, target: &T, store: StoreId) -> Result<()> {
+    pub(super) fn write(self, target: &AnyStorage, store: StoreId) -> Result<()> {
         let file = target.open(MARK, Access::Write)?;
         file.write_at(0, &self.encode(store))?;
         Ok(file.sync_data()?)
@@ -39,7 +39,7 @@ impl Mark {
 ///
 /// # Errors
 /// It holds something else.
-pub(super) fn prepare<T: Storage>(target: &T, path: &Path, store: StoreId) -> Result<()> {
+pub(super) fn prepare(target: &AnyStorage, path: &Path, store: StoreId) -> Result<()> {
     if check(target, path, store)? {
         return Ok(());
     }
@@ -55,7 +55,7 @@ pub(super) fn prepare<T: Storage>(target: &T, path: &Path, store: StoreId) -> Re
 ///
 /// # Errors
 /// It holds something else.
-pub(super) fn check<T: Storage>(target: &T, path: &Path, store: StoreId) -> Result<bool> {
+pub(super) fn check(target: &AnyStorage, path: &Path, store: StoreId) -> Result<bool> {
     let refused = |why: &str| Err(Error::NotABackup { path: path.to_owned(), why: why.to_owned() });
     match Mark::read(target)? {
         Some((of, _)) if of == store.to_string() => return Ok(true),

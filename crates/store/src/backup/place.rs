@@ -9,7 +9,7 @@ use baro_log::{IDENTITY, list_folder, remove_if_there, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{SegmentHeader, StoreId};
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
 use std::path::Path;
 
 /// What is being written, in the folder that it is for: so the sync of one folder makes its name durable.
@@ -25,8 +25,8 @@ const PIECE_BYTES: usize = 256 << 10;
 /// Written through the page cache between two syncs.
 const SYNC_BYTES: u64 = 1 << 20;
 
-pub(super) struct Place<'a, T: Storage> {
-    pub(super) target: &'a T,
+pub(super) struct Place<'a> {
+    pub(super) target: &'a AnyStorage,
     pub(super) path: &'a Path,
     pub(super) done: BackedUp,
     pub(super) mark: Mark,
@@ -35,9 +35,9 @@ pub(super) struct Place<'a, T: Storage> {
     tick: &'a mut dyn FnMut(u64),
 }
 
-impl<'a, T: Storage> Place<'a, T> {
+impl<'a> Place<'a> {
     pub(super) fn open(
-        target: &'a T,
+        target: &'a AnyStorage,
         path: &'a Path,
         tick: &'a mut dyn FnMut(u64),
     ) -> Result<Self> {
@@ -98,7 +98,7 @@ impl<'a, T: Storage> Place<'a, T> {
         Ok(self.there(name)?.map(|file| file.size_bytes()).transpose()?)
     }
 
-    pub(super) fn there(&self, name: &str) -> Result<Option<T::File>> {
+    pub(super) fn there(&self, name: &str) -> Result<Option<AnyFile>> {
         match self.target.open(name, Access::Read) {
             Err(error) if error.is_missing() => Ok(None),
             opened => Ok(Some(opened?)),
@@ -115,22 +115,16 @@ impl<'a, T: Storage> Place<'a, T> {
     }
 
     /// Makes `name` a copy of `file` up to `end`, of `size` bytes.
-    pub(super) fn put<F: StorageFile>(
-        &mut self,
-        file: &F,
-        name: &str,
-        end: u64,
-        size: u64,
-    ) -> Result<()> {
+    pub(super) fn put(&mut self, file: &AnyFile, name: &str, end: u64, size: u64) -> Result<()> {
         let new = new_name(name);
         self.write(file, &new, end, size)?;
         Ok(self.target.rename(&new, name)?)
     }
 
     /// The same where that is not what is there.
-    pub(super) fn put_if_other<F: StorageFile>(
+    pub(super) fn put_if_other(
         &mut self,
-        file: &F,
+        file: &AnyFile,
         name: &str,
         end: u64,
         size: u64,
@@ -141,12 +135,7 @@ impl<'a, T: Storage> Place<'a, T> {
         self.put(file, name, end, size)
     }
 
-    pub(super) fn is_same<F: StorageFile>(
-        &mut self,
-        file: &F,
-        name: &str,
-        end: u64,
-    ) -> Result<bool> {
+    pub(super) fn is_same(&mut self, file: &AnyFile, name: &str, end: u64) -> Result<bool> {
         let there = self.target.open(name, Access::Read)?;
         let mut at = 0;
         while at < end {
@@ -165,13 +154,7 @@ impl<'a, T: Storage> Place<'a, T> {
     /// Writes `name` anew: what `file` has up to `end`, and `size` bytes in all. What is zero is left
     /// out, so that a segment takes the room of what it holds. Past the page cache where that can be:
     /// what would be written back from there at once is what a recorder on the same disk would wait for.
-    pub(super) fn write<F: StorageFile>(
-        &mut self,
-        file: &F,
-        name: &str,
-        end: u64,
-        size: u64,
-    ) -> Result<()> {
+    pub(super) fn write(&mut self, file: &AnyFile, name: &str, end: u64, size: u64) -> Result<()> {
         remove_if_there(self.target, name)?;
         let cached = self.target.create(name)?;
         if self.fill(file, name, &cached, 0, end)? < size {
@@ -182,9 +165,9 @@ impl<'a, T: Storage> Place<'a, T> {
     }
 
     /// Writes what `file` has from `from` to `end` into `name`, which is there and has nothing from `from` on.
-    pub(super) fn write_range<F: StorageFile>(
+    pub(super) fn write_range(
         &mut self,
-        file: &F,
+        file: &AnyFile,
         name: &str,
         from: u64,
         end: u64,
@@ -195,11 +178,11 @@ impl<'a, T: Storage> Place<'a, T> {
     }
 
     /// Returns where the last byte is that is not zero.
-    fn fill<F: StorageFile>(
+    fn fill(
         &mut self,
-        file: &F,
+        file: &AnyFile,
         name: &str,
-        cached: &T::File,
+        cached: &AnyFile,
         from: u64,
         end: u64,
     ) -> Result<u64> {

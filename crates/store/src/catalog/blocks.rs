@@ -10,7 +10,7 @@ use baro_ondisk::{
     Watermark,
 };
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::StorageFile;
+use baro_sys::storage::{AnyFile, StorageFile};
 
 /// How far behind the tail a proof of damage is looked for when a store is opened: as far as a
 /// block of declarations reaches, which is read with it. As far as the file goes when it is
@@ -71,10 +71,7 @@ pub(super) fn unreadable(file: &str, error: &baro_sys::Error, loss: Loss) -> Dam
 pub(super) type Header = (SegmentHeader, u32);
 
 /// The catalog's header, or what the first block tells of it; with what is wrong.
-pub(super) fn header<F: StorageFile>(
-    file: &F,
-    store: StoreId,
-) -> Result<(Option<Header>, Option<Damage>)> {
+pub(super) fn header(file: &AnyFile, store: StoreId) -> Result<(Option<Header>, Option<Damage>)> {
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
     let file_bytes = file.size_bytes()?;
     let read = file.read_at(0, &mut unit)?;
@@ -128,8 +125,8 @@ pub(super) fn beginning(header: &SegmentHeader, crc: u32) -> Watermark {
 }
 
 /// Whether the last block that `mark` covers is where and what it says; else what is there.
-pub(super) fn check<F: StorageFile>(
-    file: &F,
+pub(super) fn check(
+    file: &AnyFile,
     header: &SegmentHeader,
     mark: &Watermark,
 ) -> Result<std::result::Result<(), Format>> {
@@ -163,8 +160,8 @@ pub(super) fn check<F: StorageFile>(
 
 /// Reads blocks behind `from` into `to`. Returns whether that is all there is; if it is not,
 /// another call goes on at `to.end`.
-pub(super) fn read<F: StorageFile>(
-    file: &F,
+pub(super) fn read(
+    file: &AnyFile,
     header: &SegmentHeader,
     from: &Watermark,
     extent: Extent,

@@ -4,14 +4,13 @@ use super::dictionary::{self, Broken};
 use super::{Catalog, fault};
 use crate::damage::{Damage, Source};
 use baro_ondisk::{Error as Format, What};
-use baro_sys::storage::StorageFile;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 /// Damages of the dictionary that are told: each of its pages may be one.
 const DAMAGE_MAX: usize = 100;
 
-impl<F: StorageFile> Catalog<F> {
+impl Catalog {
     /// Reads both files whole and calls `each` with every id; returns what is wrong with them, and
     /// where they differ.
     pub(crate) fn check(&self, mut each: impl FnMut(u32)) -> Vec<Damage> {

@@ -10,7 +10,7 @@ use baro_ondisk::{
     Declaration, DictionaryEntry, DictionaryHeader, DictionaryIndex, Error as Format, IdEntry,
     StoreId, Type, What, id_page, layout_at, name_page,
 };
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
@@ -46,8 +46,8 @@ type Read<T> = std::result::Result<T, Fault>;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Dictionary<F> {
-    file: F,
+pub(super) struct Dictionary {
+    file: AnyFile,
     pub(super) header: DictionaryHeader,
     index: OnceLock<DictionaryIndex>,
     kinds: OnceLock<Kinds>,
@@ -65,9 +65,9 @@ pub(super) fn damaged(error: Format) -> Damage {
     Damage::format(DICTIONARY, error, Loss::Nothing)
 }
 
-impl<F: StorageFile> Dictionary<F> {
+impl Dictionary {
     /// Opens the dictionary of a store; `None` if there is none.
-    pub(super) fn open<S: Storage<File = F>>(storage: &S, store: StoreId) -> Read<Option<Self>> {
+    pub(super) fn open(storage: &AnyStorage, store: StoreId) -> Read<Option<Self>> {
         // Through the page cache: it is never written again, and pages are asked for repeatedly.
         let file = match storage.open(DICTIONARY, Access::Read) {
             Err(error) if error.is_missing() => return Ok(None),

@@ -11,7 +11,7 @@ use baro_log::{CATALOG, CATALOG_NEW, CatalogWriter};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, UNIT_BYTES};
 use baro_ondisk::{Declaration, Kind, Scan, SegmentHeader, SegmentKind, Type};
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, Storage, StorageFile};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -27,7 +27,7 @@ pub struct Rebuilt {
     pub placeholders: Vec<u32>,
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// Writes catalog and dictionary anew from all that is left of either, and from the ids that
     /// the log holds. For whoever holds the store's lock; reads the whole log. Blocks until all is
     /// durable; call [`Store::refresh`] then.
@@ -83,7 +83,7 @@ impl<S: Storage> Store<S> {
     }
 
     /// A new catalog file without declarations, written once in full.
-    fn blank_catalog(&self) -> Result<(SegmentHeader, u32, S::File)> {
+    fn blank_catalog(&self) -> Result<(SegmentHeader, u32, AnyFile)> {
         let needed = self.catalog.len() as u64 * ROOM_BYTES;
         let bytes = self.catalog.bytes.max(needed).div_ceil(SEGMENT_BYTES_MIN).max(1);
         let segment_bytes = (bytes * SEGMENT_BYTES_MIN).min(SEGMENT_BYTES_MAX);

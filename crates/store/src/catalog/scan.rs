@@ -10,10 +10,9 @@ use super::dictionary::Broken;
 use crate::{Result, Selector};
 use baro_log::SeriesTable;
 use baro_ondisk::{Declaration, NameParser};
-use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
 
-impl<F: StorageFile> Catalog<F> {
+impl Catalog {
     /// Calls `each` with every declaration, until it breaks: those of the dictionary by rising
     /// name, then the others in the order in which they were made. Memory does not grow with them.
     ///

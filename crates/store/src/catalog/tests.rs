@@ -23,7 +23,7 @@ fn make() -> SimDisk {
     disk
 }
 
-fn names(catalog: &Catalog<<SimDisk as Storage>::File>) -> Vec<(String, u32)> {
+fn names(catalog: &Catalog) -> Vec<(String, u32)> {
     let mut names = Vec::new();
     catalog
         .scan(|found| {
@@ -37,6 +37,7 @@ fn names(catalog: &Catalog<<SimDisk as Storage>::File>) -> Vec<(String, u32)> {
 #[test]
 fn portions_give_the_dictionary_that_one_go_gives() {
     let disk = make();
+    let any = AnyStorage::new(disk.clone());
     let mut declaring = Declaring::read(&disk).unwrap();
     let mut expected = Vec::new();
     for round in 0..12_usize {
@@ -51,36 +52,37 @@ fn portions_give_the_dictionary_that_one_go_gives() {
     for names_max in [1, 1500, usize::MAX] {
         let _ = disk.remove(DICTIONARY);
         let mut paced = 0;
-        let done = write_portions(&disk, STORE, names_max, &mut |bytes| paced += bytes).unwrap();
+        let done = write_portions(&any, STORE, names_max, &mut |bytes| paced += bytes).unwrap();
         let done = done.unwrap();
         assert_eq!((done.names as usize, done.written_bytes), (expected.len(), paced));
         assert_eq!(done.written_bytes > done.bytes, names_max < usize::MAX);
-        let catalog = Catalog::open(&disk, STORE, Access::ReadDirect).unwrap();
+        let catalog = Catalog::open(&any, STORE, Access::ReadDirect).unwrap();
         assert_eq!((catalog.uncovered(), catalog.len()), (0, expected.len()));
         assert!(names(&catalog) == expected && catalog.damage().is_empty());
         assert!(catalog.check(|_| {}).is_empty());
         // Nothing new: nothing is written.
-        assert_eq!(write_portions(&disk, STORE, names_max, &mut |_| {}).unwrap(), None);
+        assert_eq!(write_portions(&any, STORE, names_max, &mut |_| {}).unwrap(), None);
     }
 }
 
 #[test]
 fn a_scan_that_meets_damage_goes_on_where_it_was() {
     let disk = make();
+    let any = AnyStorage::new(disk.clone());
     let mut declaring = Declaring::read(&disk).unwrap();
     let batch: Vec<String> = (0..5000).map(|n| format!("series number {n:05}")).collect();
     let wanted: Vec<_> = batch.iter().map(|name| (name.as_str(), Type::F64, "")).collect();
     declaring.declare(&disk, 1 << 32 | 1, &wanted).unwrap();
-    write_portions(&disk, STORE, usize::MAX, &mut |_| {}).unwrap().unwrap();
+    write_portions(&any, STORE, usize::MAX, &mut |_| {}).unwrap().unwrap();
     declaring.declare(&disk, 1 << 32 | 1, &[("a first", Type::F64, "")]).unwrap();
-    let sound = Catalog::open(&disk, STORE, Access::ReadDirect).unwrap();
+    let sound = Catalog::open(&any, STORE, Access::ReadDirect).unwrap();
     let pages = sound.dictionary.as_ref().unwrap().header.name_pages;
     let mut expected = names(&sound);
     expected.sort();
     assert!(pages > 5 && expected.len() == 5001);
     for page in 0..pages {
         disk.flip(DICTIONARY, u64::from(page + 1) * 4096 + 1000, 4);
-        let catalog = Catalog::open(&disk, STORE, Access::ReadDirect).unwrap();
+        let catalog = Catalog::open(&any, STORE, Access::ReadDirect).unwrap();
         assert!(catalog.damage().is_empty());
         let mut found = names(&catalog);
         found.sort();

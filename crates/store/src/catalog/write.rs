@@ -11,7 +11,7 @@ use crate::{Error, Result, Store};
 use baro_log::{CATALOG, DICTIONARY, DICTIONARY_NEW};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Declaration, DictionaryBuilder, NewEntry, StoreId};
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
 use std::ops::ControlFlow;
 
 /// Names taken from the catalog at once: about 35 MB.
@@ -30,7 +30,7 @@ pub struct DictionaryWritten {
     pub written_bytes: u64,
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// Writes the dictionary anew if anything was declared since the last one; `None` if not. For
     /// whoever holds the store's lock, from time to time, above all when
     /// [`Catalog::uncovered`](crate::Catalog::uncovered) has grown. `pace` gets the bytes of each
@@ -49,12 +49,13 @@ impl<S: Storage> Store<S> {
 ///
 /// # Errors
 /// As [`Store::write_dictionary`].
-pub fn write_dictionary<S: Storage>(
-    storage: &S,
+pub fn write_dictionary(
+    storage: &(impl Storage + Clone),
     store: StoreId,
     pace: &mut dyn FnMut(u64),
 ) -> Result<Option<DictionaryWritten>> {
-    write_dictionary_in_portions(storage, store, PORTION_NAMES, pace)
+    let storage = AnyStorage::new(storage.clone());
+    write_dictionary_in_portions(&storage, store, PORTION_NAMES, pace)
 }
 
 /// As [`write_dictionary`], taking `names_max` declarations from the catalog at once, about 85 bytes
@@ -63,8 +64,8 @@ pub fn write_dictionary<S: Storage>(
 ///
 /// # Errors
 /// As [`Store::write_dictionary`].
-pub fn write_dictionary_in_portions<S: Storage>(
-    storage: &S,
+pub(crate) fn write_dictionary_in_portions(
+    storage: &AnyStorage,
     store: StoreId,
     names_max: usize,
     pace: &mut dyn FnMut(u64),
@@ -122,13 +123,13 @@ fn refused(damage: Option<crate::Damage>) -> Error {
 }
 
 /// A file that is written piece by piece.
-struct Output<'a, F> {
-    file: F,
+struct Output<'a> {
+    file: AnyFile,
     offset: u64,
     pace: &'a mut dyn FnMut(u64),
 }
 
-impl<F: StorageFile> Output<'_, F> {
+impl Output<'_> {
     /// Writes what the builder has finished, if it is a piece, or `all` of it.
     fn take(&mut self, builder: &mut DictionaryBuilder, all: bool) -> Result<()> {
         if builder.pending().len() < PIECE_BYTES && !all {
@@ -145,10 +146,10 @@ impl<F: StorageFile> Output<'_, F> {
 }
 
 /// Merges `old` and what was read behind it; `None` if the old one turns out to be damaged.
-fn write<S: Storage>(
-    storage: &S,
+fn write(
+    storage: &AnyStorage,
     store: StoreId,
-    old: Option<&Dictionary<S::File>>,
+    old: Option<&Dictionary>,
     read: &Read,
     pace: &mut dyn FnMut(u64),
 ) -> Result<Option<DictionaryWritten>> {

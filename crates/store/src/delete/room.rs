@@ -9,7 +9,6 @@ use crate::Store;
 use crate::runs::RunFile;
 use baro_ondisk::{Deletion, IdRange};
 use baro_runs::PageEntry;
-use baro_sys::storage::Storage;
 
 /// What deletions have left: how many there are, and what settling gives back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +21,7 @@ pub struct DeletedRoom {
     pub runs_bytes: u64,
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// What deletions have left.
     #[must_use]
     pub fn deleted_room(&self) -> DeletedRoom {
@@ -34,7 +33,7 @@ impl<S: Storage> Store<S> {
     }
 }
 
-fn deleted_bytes<F>(run: &RunFile<F>) -> u64 {
+fn deleted_bytes(run: &RunFile) -> u64 {
     let of_page = |page: &PageEntry| {
         let by = run.mask_of(page).map_or(&[][..], crate::mask::Mask::by);
         let share: f64 = by.iter().map(|one| share(one, page)).sum();

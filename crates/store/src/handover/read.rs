@@ -4,7 +4,6 @@ use crate::damage::{Damage, Loss, Source};
 use crate::runs::PageAt;
 use crate::{Handover, Hold, Result, Store};
 use baro_ondisk::Type;
-use baro_sys::storage::Storage;
 
 /// A run that no table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +39,7 @@ pub enum RunValues<'a> {
     Text(&'a str),
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// The runs that no table has, the oldest data first, as far as this store has been seen.
     #[must_use]
     pub fn waiting(&self, handover: &Handover) -> Vec<Waiting> {

@@ -10,7 +10,6 @@
 use super::each::Sample;
 use super::{Fill, Query, QueryNotes, Values};
 use crate::{Interval, Result, Store};
-use baro_sys::storage::Storage;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -36,11 +35,7 @@ impl Before {
     }
 
     /// That of series by their ids, and what was met.
-    pub(super) fn of_ids<S: Storage>(
-        store: &Store<S>,
-        ids: &[u32],
-        query: &Query,
-    ) -> Result<(Self, QueryNotes)> {
+    pub(super) fn of_ids(store: &Store, ids: &[u32], query: &Query) -> Result<(Self, QueryNotes)> {
         let Some(last) = Before::query(query) else { return Ok(<_>::default()) };
         let mut found = Found::of(query);
         let mut notes = store.query_ids(ids, &last, |batch| {

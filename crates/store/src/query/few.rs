@@ -11,7 +11,6 @@ use super::{Query, Target};
 use crate::damage::Damage;
 use crate::{Error, Result};
 use baro_ondisk::Type;
-use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
@@ -59,12 +58,12 @@ impl Spare {
 }
 
 /// A worker, whose memory goes back when it ends.
-struct Worker<'a, F: StorageFile> {
-    one: One<'a, F>,
+struct Worker<'a> {
+    one: One<'a>,
     spare: &'a Spare,
 }
 
-impl<F: StorageFile> Drop for Worker<'_, F> {
+impl Drop for Worker<'_> {
     fn drop(&mut self) {
         self.spare.give_back(self.one.take_memory());
     }
@@ -87,8 +86,8 @@ impl Piece {
 }
 
 /// Hands out the series `ids`, one behind the other, in this order.
-pub(super) fn series<F: StorageFile>(
-    sources: &Sources<F>,
+pub(super) fn series(
+    sources: &Sources,
     ids: &[u32],
     kind: &(dyn Fn(u32) -> Type + Sync),
     query: &Query,
@@ -96,7 +95,7 @@ pub(super) fn series<F: StorageFile>(
     out: &mut Emitter<'_>,
 ) -> Result<Vec<Damage>> {
     let memory = || Worker { one: One::new(sources, spare.take()), spare };
-    let work = |worker: &mut Worker<'_, F>, at: usize, piece: Option<Result<Piece>>| {
+    let work = |worker: &mut Worker<'_>, at: usize, piece: Option<Result<Piece>>| {
         let mut piece = piece.and_then(Result::ok).unwrap_or_default();
         let ids = ids.chunks(PIECE).nth(at).unwrap_or(&[]);
         piece.series.resize_with(ids.len(), Default::default);

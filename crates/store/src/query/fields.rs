@@ -17,7 +17,6 @@ use crate::interval::{Interval, Reading};
 use crate::read::Notes;
 use crate::selection::{Datum, Point};
 use crate::{Result, Selection, Store, ValueType};
-use baro_sys::storage::Storage;
 use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
 
@@ -51,8 +50,8 @@ const ROWS: usize = 4096;
 
 /// Hands out the columns at `places`; `rows_held` is [`ROWS_HELD`] but in tests. Returns also how
 /// many fields frames were too short for.
-pub(super) fn columns<S: Storage>(
-    store: &Store<S>,
+pub(super) fn columns(
+    store: &Store,
     selection: &Selection,
     places: Range<usize>,
     query: &Query,
@@ -126,8 +125,8 @@ pub(super) fn columns<S: Storage>(
 
 /// The latest value of each column before the interval, and what was met there: what the query reads
 /// itself begins later.
-fn before<S: Storage>(
-    store: &Store<S>,
+fn before(
+    store: &Store,
     selection: &Selection,
     places: Range<usize>,
     query: &Query,
@@ -151,8 +150,8 @@ fn before<S: Storage>(
 }
 
 /// Calls `each` with the points of frames, in time order, until it breaks.
-fn frame_points<S: Storage>(
-    store: &Store<S>,
+fn frame_points(
+    store: &Store,
     index: &Index,
     interval: Interval,
     selection: &Selection,

@@ -19,7 +19,6 @@ use crate::interval::Interval;
 use crate::runs::{PageAt, RunFile};
 use crate::{Error, Result};
 use baro_runs::PageEntry;
-use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
 
 /// Most steps between two samples that are filled.
@@ -267,9 +266,9 @@ impl Fold {
     }
 
     /// Adds the samples of a page that holds one series alone.
-    pub(super) fn page<F: StorageFile>(
+    pub(super) fn page(
         &mut self,
-        (run, entry): (&RunFile<F>, &PageEntry),
+        (run, entry): (&RunFile, &PageEntry),
         (series, form): (u32, Form),
         interval: Interval,
         reader: &mut PageAt,

@@ -11,7 +11,6 @@ use crate::damage::Damage;
 use crate::merge::{Gather, Portion, Wanted};
 use crate::{Result, ValueType};
 use baro_ondisk::Type;
-use baro_sys::storage::StorageFile;
 use std::ops::{ControlFlow, Range};
 
 /// Samples merged at once.
@@ -19,8 +18,8 @@ const PORTION_SAMPLES: usize = 128 << 10;
 
 /// Hands out the series `ids` (sorted), one behind the other; those of texts, which are not merged,
 /// one by one where they stand.
-pub(super) fn series<F: StorageFile>(
-    sources: &Sources<F>,
+pub(super) fn series(
+    sources: &Sources,
     ids: &[u32],
     kind: &dyn Fn(u32) -> Type,
     query: &Query,
@@ -85,17 +84,17 @@ pub(super) fn series<F: StorageFile>(
 }
 
 /// Series of texts that are still to come, beside those of numbers.
-pub(super) struct Texts<'a, F> {
-    of: One<'a, F>,
+pub(super) struct Texts<'a> {
+    of: One<'a>,
     ids: &'a [u32],
     left: std::iter::Peekable<std::vec::IntoIter<u32>>,
     query: &'a Query,
 }
 
-impl<'a, F: StorageFile> Texts<'a, F> {
+impl<'a> Texts<'a> {
     /// Of `ids` (sorted), as far as the query has something to say of texts.
     pub(super) fn new(
-        sources: &'a Sources<F>,
+        sources: &'a Sources,
         ids: &'a [u32],
         kind: &dyn Fn(u32) -> Type,
         query: &'a Query,
@@ -143,11 +142,11 @@ fn begin(
 }
 
 /// Series in between that have no sample in the interval: they have rows where empty steps are filled.
-fn without<F: StorageFile>(
+fn without(
     places: Range<usize>,
     (ids, kind): (&[u32], &dyn Fn(u32) -> Type),
     fold: &mut Option<Fold>,
-    texts: &mut Texts<'_, F>,
+    texts: &mut Texts<'_>,
     out: &mut Emitter<'_>,
 ) -> Result<ControlFlow<()>> {
     if !fold.as_ref().is_some_and(Fold::fills) {

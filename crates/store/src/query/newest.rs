@@ -13,7 +13,6 @@ use crate::facts::Wanted;
 use crate::latest::{Latest, Next};
 use crate::unsettled::Known;
 use crate::{Interval, Result, Store};
-use baro_sys::storage::Storage;
 use std::ops::ControlFlow;
 
 /// Of more series at once all is read: some of them have hardly ever few rows in the newest blocks.
@@ -28,13 +27,13 @@ pub(super) fn asks_newest(ids: &[u32], query: &Query) -> Option<usize> {
 }
 
 /// What the last rows of these series come from, and the part of the interval that they are in.
-pub(super) fn sources<S: Storage>(
-    store: &Store<S>,
+pub(super) fn sources(
+    store: &Store,
     ids: &[u32],
     query: &Query,
     wanted: &Wanted,
     rows: usize,
-) -> Result<(Sources<S::File>, Interval)> {
+) -> Result<(Sources, Interval)> {
     let latest = Latest::new(store, store.lately()?, wanted)?;
     if let Some(found) = back(store, ids, query, latest, rows)? {
         return Ok(found);
@@ -48,13 +47,13 @@ pub(super) fn sources<S: Storage>(
 }
 
 /// None if a link leads nowhere.
-fn back<S: Storage>(
-    store: &Store<S>,
+fn back(
+    store: &Store,
     ids: &[u32],
     query: &Query,
-    mut latest: Latest<'_, S>,
+    mut latest: Latest<'_>,
     rows: usize,
-) -> Result<Option<(Sources<S::File>, Interval)>> {
+) -> Result<Option<(Sources, Interval)>> {
     let (mut blocks, mut more): (Vec<Known<'_>>, usize) = (Vec::new(), 1);
     loop {
         // All that is later than this is in blocks that were taken, and in runs.
@@ -94,9 +93,9 @@ pub(super) fn behind(time_ns: i64, query: &Query) -> Option<Interval> {
 }
 
 /// Whether each of the series has so many rows.
-fn has_rows<S: Storage>(
-    store: &Store<S>,
-    sources: &Sources<S::File>,
+fn has_rows(
+    store: &Store,
+    sources: &Sources,
     ids: &[u32],
     query: &Query,
     rows: usize,

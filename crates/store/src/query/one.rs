@@ -15,7 +15,6 @@ use crate::interval::Interval;
 use crate::merge::Part;
 use crate::runs::PageAt;
 use baro_ondisk::{SampleColumns, Type};
-use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
 
 /// Samples of a series that are held at once.
@@ -23,8 +22,8 @@ const SLICE_SAMPLES: u64 = 256 << 10;
 
 /// Reads series one by one; its memory is used again.
 #[derive(Debug)]
-pub(super) struct One<'a, F> {
-    sources: &'a Sources<F>,
+pub(super) struct One<'a> {
+    sources: &'a Sources,
     memory: Memory,
     pub(super) damage: Vec<Damage>,
 }
@@ -51,8 +50,8 @@ impl Memory {
     }
 }
 
-impl<'a, F: StorageFile> One<'a, F> {
-    pub(super) fn new(sources: &'a Sources<F>, memory: Memory) -> Self {
+impl<'a> One<'a> {
+    pub(super) fn new(sources: &'a Sources, memory: Memory) -> Self {
         One { sources, memory, damage: Vec::new() }
     }
 

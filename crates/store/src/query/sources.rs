@@ -11,7 +11,6 @@ use crate::unsettled::{LogPart, TextSample, Unsettled};
 use crate::{Result, Store};
 use baro_ondisk::SampleColumns;
 use baro_ondisk::Type;
-use baro_sys::storage::{Storage, StorageFile};
 use std::sync::Arc;
 
 /// Pieces of a part of the log that one series costs about as much as.
@@ -22,8 +21,8 @@ const MERGING: usize = 4;
 /// See the module. Of several samples of one series and time that of the later source counts, and
 /// the log comes after the runs.
 #[derive(Debug)]
-pub(crate) struct Sources<F> {
-    pub(super) runs: Vec<Arc<RunFile<F>>>,
+pub(crate) struct Sources {
+    pub(super) runs: Vec<Arc<RunFile>>,
     pub(super) parts: Vec<LogPart>,
     /// In the order of recording.
     pub(crate) texts: Vec<Arc<TextSample>>,
@@ -36,16 +35,16 @@ pub(super) fn touches((min_ns, max_ns): (i64, i64), interval: Interval) -> bool 
     max_ns >= interval.from_ns && (min_ns < interval.to_ns || interval.to_ns == i64::MAX)
 }
 
-impl<F: StorageFile> Sources<F> {
+impl Sources {
     /// What of the store touches the interval.
-    pub(super) fn of<S: Storage<File = F>>(store: &Store<S>, wanted: &Wanted) -> Result<Self> {
+    pub(super) fn of(store: &Store, wanted: &Wanted) -> Result<Self> {
         let unsettled = store.unsettled(&store.unsettled_with(wanted)?)?;
         Ok(Self::within(&store.runs, unsettled, wanted.interval))
     }
 
     /// What of these touches the interval.
     pub(crate) fn within(
-        runs: &Runs<F>,
+        runs: &Runs,
         unsettled: impl std::borrow::Borrow<Unsettled>,
         interval: Interval,
     ) -> Self {
@@ -86,8 +85,8 @@ impl<F: StorageFile> Sources<F> {
     }
 
     /// All of it as parts to be merged.
-    pub(crate) fn share_parts(&self) -> Vec<AnyPart<F>> {
-        let run = |run: &Arc<RunFile<F>>| {
+    pub(crate) fn share_parts(&self) -> Vec<AnyPart> {
+        let run = |run: &Arc<RunFile>| {
             let pages = 0..run.index.pages().len();
             AnyPart::Run(Box::new(RunPart::new(Arc::clone(run), pages)))
         };
@@ -114,12 +113,12 @@ impl<F: StorageFile> Sources<F> {
 
 /// A part of either kind.
 #[derive(Debug)]
-pub(crate) enum AnyPart<F> {
-    Run(Box<RunPart<F>>),
+pub(crate) enum AnyPart {
+    Run(Box<RunPart>),
     Log(LogPart),
 }
 
-impl<F> AnyPart<F> {
+impl AnyPart {
     /// What was damaged in what was decoded.
     pub(crate) fn into_damage(self) -> Vec<Damage> {
         match self {
@@ -129,7 +128,7 @@ impl<F> AnyPart<F> {
     }
 }
 
-impl<F: StorageFile> Part for AnyPart<F> {
+impl Part for AnyPart {
     fn pieces(&self) -> usize {
         match self {
             AnyPart::Run(part) => part.pieces(),

@@ -5,7 +5,6 @@ use super::sources::{Sources, touches};
 use crate::interval::Interval;
 use crate::merge::Part;
 use baro_ondisk::Type;
-use baro_sys::storage::StorageFile;
 
 /// A part of the interval that the pieces of a series fill without a gap between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +19,7 @@ pub(super) struct Stretch {
 type Span = (i64, i64, Option<(usize, usize)>);
 
 /// The stretches of a series, by time; what lies between them has no samples.
-pub(super) fn stretches<F: StorageFile>(
-    sources: &Sources<F>,
-    series: u32,
-    interval: Interval,
-) -> Vec<Stretch> {
+pub(super) fn stretches(sources: &Sources, series: u32, interval: Interval) -> Vec<Stretch> {
     let mut pieces: Vec<Span> = Vec::new();
     for (number, run) in sources.runs.iter().enumerate() {
         for at in run.index.find(series) {

@@ -21,7 +21,6 @@ use crate::{Error, Result};
 use baro_ondisk::Type;
 use baro_runs::PageEntry;
 use baro_sys::memory;
-use baro_sys::storage::StorageFile;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -77,8 +76,8 @@ type Found = Result<(Rows, Vec<Damage>)>;
 pub(super) type Each<'a> = &'a mut dyn FnMut(&Totals<'_>) -> ControlFlow<()>;
 
 /// Hands out one row of each of `ids` (sorted) that has samples, through [`Emitter`].
-pub(super) fn rows<F: StorageFile>(
-    sources: &Sources<F>,
+pub(super) fn rows(
+    sources: &Sources,
     ids: &[u32],
     kind: &(dyn Fn(u32) -> Type + Sync),
     query: &Query,
@@ -121,8 +120,8 @@ pub(super) fn rows<F: StorageFile>(
 }
 
 /// Hands out one row of each of `ids` (sorted) that has samples.
-pub(super) fn series<F: StorageFile>(
-    sources: &Sources<F>,
+pub(super) fn series(
+    sources: &Sources,
     ids: &[u32],
     kind: &(dyn Fn(u32) -> Type + Sync),
     query: &Query,
@@ -133,15 +132,15 @@ pub(super) fn series<F: StorageFile>(
     work_off(sources, ids, asked, &mut |rows| each(&rows.totals()))
 }
 
-fn work_off<F: StorageFile>(
-    sources: &Sources<F>,
+fn work_off(
+    sources: &Sources,
     ids: &[u32],
     asked: Asked<'_>,
     each: &mut dyn FnMut(&Rows) -> ControlFlow<()>,
 ) -> Result<Vec<Damage>> {
     let ranges = ranges(sources, ids);
     let (mut damage, mut failed) = (Vec::new(), None);
-    let work = |work: &mut Work<'_, F>, at: usize, spare: Option<Found>| {
+    let work = |work: &mut Work<'_>, at: usize, spare: Option<Found>| {
         let (mut rows, mut damage) = spare.and_then(Result::ok).unwrap_or_default();
         damage.clear();
         let range = ranges.get(at).copied().unwrap_or(&[]);
@@ -173,7 +172,7 @@ fn work_off<F: StorageFile>(
 }
 
 /// Cuts the ids at the pages of the run with most of them.
-fn ranges<'a, F: StorageFile>(sources: &Sources<F>, ids: &'a [u32]) -> Vec<&'a [u32]> {
+fn ranges<'a>(sources: &Sources, ids: &'a [u32]) -> Vec<&'a [u32]> {
     let largest = sources.runs.iter().max_by_key(|run| run.index.pages().len());
     let pages = largest.map_or(&[][..], |run| run.index.pages());
     let mut ranges = Vec::new();
@@ -192,8 +191,8 @@ fn ranges<'a, F: StorageFile>(sources: &Sources<F>, ids: &'a [u32]) -> Vec<&'a [
 }
 
 /// Works off ranges; its memory is used again.
-struct Work<'a, F> {
-    sources: &'a Sources<F>,
+struct Work<'a> {
+    sources: &'a Sources,
     asked: Asked<'a>,
     reader: PageAt,
     /// Of each region its earliest time and the steps, sorted by series.
@@ -202,8 +201,8 @@ struct Work<'a, F> {
     spans: Vec<Option<(i64, i64)>>,
 }
 
-impl<'a, F: StorageFile> Work<'a, F> {
-    fn new(sources: &'a Sources<F>, asked: Asked<'a>) -> Self {
+impl<'a> Work<'a> {
+    fn new(sources: &'a Sources, asked: Asked<'a>) -> Self {
         Work { sources, asked, reader: PageAt::new(), found: Vec::new(), spans: Vec::new() }
     }
 
@@ -307,14 +306,14 @@ fn add(to: &mut Vec<(u32, Step)>, id: u32, step: &Step, aggregate: Aggregate) {
 }
 
 /// Pages of a run that can hold one of the ids, and are of numbers.
-fn pages<'a, F>(run: &'a RunFile<F>, ids: &[u32]) -> (usize, &'a [PageEntry]) {
+fn pages<'a>(run: &'a RunFile, ids: &[u32]) -> (usize, &'a [PageEntry]) {
     let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return (0, &[]) };
     let range = run.index.find(*first).start..run.index.find(*last).end;
     (range.start, run.index.pages().get(range).unwrap_or(&[]))
 }
 
 /// Earliest and latest time of what a run has of the ids near the interval.
-fn span<F>(run: &RunFile<F>, ids: &[u32], interval: Interval) -> Option<(i64, i64)> {
+fn span(run: &RunFile, ids: &[u32], interval: Interval) -> Option<(i64, i64)> {
     let times = |page: &PageEntry| (page.time_min_ns, page.time_max_ns);
     let near = |page: &&PageEntry| page.kind != Type::Text && touches(times(page), interval);
     let near = pages(run, ids).1.iter().filter(near).map(times);
@@ -322,12 +321,7 @@ fn span<F>(run: &RunFile<F>, ids: &[u32], interval: Interval) -> Option<(i64, i6
 }
 
 /// What of the sources at these places is merged, the oldest first.
-fn parts<F: StorageFile>(
-    sources: &Sources<F>,
-    places: &[usize],
-    ids: &[u32],
-    interval: Interval,
-) -> Vec<AnyPart<F>> {
+fn parts(sources: &Sources, places: &[usize], ids: &[u32], interval: Interval) -> Vec<AnyPart> {
     let mut parts = Vec::new();
     for place in places {
         match sources.runs.get(*place) {
@@ -345,8 +339,8 @@ fn parts<F: StorageFile>(
     parts
 }
 
-fn of_run<F: StorageFile>(
-    run: &RunFile<F>,
+fn of_run(
+    run: &RunFile,
     ids: &[u32],
     interval: Interval,
     asked: Asked<'_>,
@@ -405,8 +399,8 @@ fn of_run<F: StorageFile>(
     Ok(())
 }
 
-fn of_merged<F: StorageFile>(
-    parts: Vec<AnyPart<F>>,
+fn of_merged(
+    parts: Vec<AnyPart>,
     ids: &[u32],
     interval: Interval,
     asked: Asked<'_>,

@@ -12,7 +12,7 @@ use baro_ondisk::{
     SegmentHeader, SegmentKind, Settled, Type, end_mark,
 };
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -20,18 +20,18 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// Blocks from sync to sync: what no later block proves durable is read in full at every open.
 const SYNC_BLOCKS: u64 = 16;
 
-struct Segment<F> {
-    file: F,
+struct Segment {
+    file: AnyFile,
     offset: u64,
 }
 
 /// A log being written.
-pub(super) struct Copy<'a, T: Storage> {
-    target: &'a T,
+pub(super) struct Copy<'a> {
+    target: &'a AnyStorage,
     identity: Identity,
     builder: BlockBuilder,
     buffer: AlignedBuffer,
-    segment: Option<Segment<T::File>>,
+    segment: Option<Segment>,
     segments: u32,
     session: u64,
     sequence: u64,
@@ -41,15 +41,15 @@ pub(super) struct Copy<'a, T: Storage> {
     clocks: (i64, i64),
 }
 
-fn open<T: Storage>(target: &T, name: &str) -> Result<T::File> {
+fn open(target: &AnyStorage, name: &str) -> Result<AnyFile> {
     match target.open(name, Access::WriteDirect) {
         Ok(file) => Ok(file),
         Err(_) => Ok(target.open(name, Access::Write)?),
     }
 }
 
-impl<'a, T: Storage> Copy<'a, T> {
-    pub(super) fn new(target: &'a T, identity: Identity) -> Result<Self> {
+impl<'a> Copy<'a> {
+    pub(super) fn new(target: &'a AnyStorage, identity: Identity) -> Result<Self> {
         let bytes = BLOCK_BYTES.min(identity.segment_bytes as usize / 4 / UNIT_BYTES * UNIT_BYTES);
         Ok(Copy {
             target,
@@ -214,7 +214,7 @@ impl<'a, T: Storage> Copy<'a, T> {
 
     /// Bytes of the segment that are left for blocks: a unit is kept for the mark.
     fn left(&self) -> u64 {
-        let left = |segment: &Segment<T::File>| self.identity.segment_bytes - segment.offset;
+        let left = |segment: &Segment| self.identity.segment_bytes - segment.offset;
         self.segment.as_ref().map_or(0, left).saturating_sub(UNIT_BYTES as u64)
     }
 
@@ -251,9 +251,9 @@ impl<'a, T: Storage> Copy<'a, T> {
 
 /// Writes the declarations of a store, with the ids that they have, into the blank catalog of a new
 /// one; and placeholders for ids whose declaration is lost.
-pub(super) fn declare<S: Storage, T: Storage>(
-    store: &Store<S>,
-    target: &T,
+pub(super) fn declare(
+    store: &Store,
+    target: &AnyStorage,
     session: u64,
     strange: &BTreeMap<u32, Type>,
 ) -> Result<()> {

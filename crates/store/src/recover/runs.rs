@@ -10,7 +10,7 @@ use crate::{Result, Store};
 use baro_log::{RUNS, run_name, write_manifest};
 use baro_ondisk::{Deletion, Manifest, RunEntry, Settled, StoreId, Type};
 use baro_runs::{RunInfo, RunWriter};
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::{AnyStorage, Storage, StorageFile};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ pub(super) struct Copied {
 }
 
 /// Copies all runs; `mark` is how far the copied log is settled if none of them is damaged.
-pub(super) fn copy<S: Storage, T: Storage>(
-    store: &Store<S>,
-    target: &T,
+pub(super) fn copy(
+    store: &Store,
+    target: &AnyStorage,
     id: StoreId,
     mark: Settled,
     deletions: Vec<Deletion>,
@@ -64,9 +64,9 @@ pub(super) fn copy<S: Storage, T: Storage>(
 }
 
 /// `None` of a run of which nothing is left.
-fn copy_run<F: StorageFile, T: Storage>(
-    run: &Arc<RunFile<F>>,
-    target: &T,
+fn copy_run(
+    run: &Arc<RunFile>,
+    target: &AnyStorage,
     store: StoreId,
     id: u64,
     copied: &mut Copied,

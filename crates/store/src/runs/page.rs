@@ -162,9 +162,9 @@ impl PageAt {
     ///
     /// # Errors
     /// None by itself.
-    pub(crate) fn with<F: StorageFile, T>(
+    pub(crate) fn with<T>(
         &mut self,
-        run: &RunFile<F>,
+        run: &RunFile,
         entry: &PageEntry,
         each: impl FnOnce(&mut SeenPage<'_, '_>) -> Decoded<T>,
     ) -> Result<std::result::Result<T, Damage>> {
@@ -176,9 +176,9 @@ impl PageAt {
     ///
     /// # Errors
     /// None by itself.
-    pub(crate) fn with_stored<F: StorageFile, T>(
+    pub(crate) fn with_stored<T>(
         &mut self,
-        run: &RunFile<F>,
+        run: &RunFile,
         entry: &PageEntry,
         each: impl FnOnce(&mut Page<'_>) -> Decoded<T>,
     ) -> Result<std::result::Result<T, Damage>> {
@@ -202,8 +202,8 @@ impl PageAt {
 
 /// The pages of a run that hold numbers, or all.
 #[derive(Debug)]
-pub(crate) struct RunPart<F> {
-    run: Arc<RunFile<F>>,
+pub(crate) struct RunPart {
+    run: Arc<RunFile>,
     /// Places in the index.
     pages: Vec<u32>,
     /// What is read of them.
@@ -215,14 +215,14 @@ pub(crate) struct RunPart<F> {
     pub(crate) damage: Vec<Damage>,
 }
 
-impl<F> RunPart<F> {
+impl RunPart {
     /// The pages of a range of the index that hold numbers.
-    pub(crate) fn new(run: Arc<RunFile<F>>, range: Range<usize>) -> Self {
+    pub(crate) fn new(run: Arc<RunFile>, range: Range<usize>) -> Self {
         Self::within(run, range, Interval::ALL)
     }
 
     /// The same, of which nothing but an interval is read.
-    pub(crate) fn within(run: Arc<RunFile<F>>, range: Range<usize>, interval: Interval) -> Self {
+    pub(crate) fn within(run: Arc<RunFile>, range: Range<usize>, interval: Interval) -> Self {
         let index = run.index.pages();
         let numbers = |at: &usize| index.get(*at).is_some_and(|page| page.kind != Type::Text);
         let pages = range.filter(numbers).map(|at| at as u32).collect();
@@ -233,7 +233,7 @@ impl<F> RunPart<F> {
     /// All pages; of texts the bits are what `texts` gives back. `page` is the same for all runs that are
     /// merged, so that each does not hold what a page is decoded into.
     pub(crate) fn whole(
-        run: Arc<RunFile<F>>,
+        run: Arc<RunFile>,
         texts: &Arc<HeldTexts>,
         page: &Arc<Mutex<PageAt>>,
     ) -> Self {
@@ -247,7 +247,7 @@ impl<F> RunPart<F> {
     }
 }
 
-impl<F: StorageFile> Part for RunPart<F> {
+impl Part for RunPart {
     fn pieces(&self) -> usize {
         self.pages.len()
     }

@@ -4,7 +4,6 @@
 //! Invariant: each page that is read counts once for each time. Held by `tests/overlap.rs`.
 
 use crate::Store;
-use baro_sys::storage::Storage;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Of one run.
@@ -30,7 +29,7 @@ pub struct PagesRead {
     pub bytes: u64,
 }
 
-impl<S: Storage> Store<S> {
+impl Store {
     /// What has been read of each run so far, by its number; questions that go on may be counted in
     /// part.
     pub fn pages_read(&self) -> impl Iterator<Item = (u64, PagesRead)> {

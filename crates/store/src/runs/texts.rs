@@ -157,11 +157,11 @@ mod tests {
     use baro_ondisk::{RunEntry, StoreId};
     use baro_runs::{RunInfo, RunWriter};
     use baro_sys::sim::SimDisk;
-    use baro_sys::storage::{Storage, StorageFile};
+    use baro_sys::storage::{AnyStorage, Storage, StorageFile};
 
     type Rows = BTreeMap<(u32, i64), String>;
 
-    fn run(disk: &SimDisk, id: u64, rows: &Rows) -> Arc<RunFile<<SimDisk as Storage>::File>> {
+    fn run(disk: &SimDisk, id: u64, rows: &Rows) -> Arc<RunFile> {
         let info = RunInfo { store: StoreId([1; 16]), run: id, level: 0, note: Vec::new() };
         let mut bytes = Vec::new();
         let out = |piece: &[u8]| {
@@ -175,7 +175,9 @@ mod tests {
         writer.finish().unwrap();
         disk.create(&run_name(id)).unwrap().write_at(0, &bytes).unwrap();
         let any = RunEntry { id, ..RunEntry::default() };
-        let Ok((run, _)) = open_any(disk, info.store, &any) else { panic!("{id}") };
+        let Ok((run, _)) = open_any(&AnyStorage::new(disk.clone()), info.store, &any) else {
+            panic!("{id}")
+        };
         Arc::new(run)
     }
 

@@ -10,7 +10,6 @@ use crate::{Result, Store};
 use baro_log::Held;
 use baro_ondisk::Settled;
 use baro_sys::clock;
-use baro_sys::storage::Storage;
 use std::ops::ControlFlow;
 
 /// Blocks of the log, the oldest first, and how far the log is settled once they are in a run.
@@ -36,8 +35,8 @@ const PIECE_BYTES: u64 = 8 << 20;
 const TEXT_BYTES: u64 = 48;
 
 /// Takes what may be settled.
-pub(super) fn take<S: Storage>(
-    store: &Store<S>,
+pub(super) fn take(
+    store: &Store,
     options: &SettleOptions,
     pace: &Pace,
     recording: bool,
@@ -144,7 +143,7 @@ pub(super) fn take<S: Storage>(
 
 /// Blocks that this damage takes from what is settled once that has come to `epoch`: told when the
 /// segment is settled whole, since until then it is looked at again.
-fn lost<S: Storage>(store: &Store<S>, damage: &Damage, epoch: u64) -> u64 {
+fn lost(store: &Store, damage: &Damage, epoch: u64) -> u64 {
     let before = store.settled().epoch;
     let of = |segment: &&SegmentRef| segment.file.name() == damage.file;
     let found = store.segments.started.iter().find(of).map(|segment| segment.header.epoch);
@@ -175,7 +174,7 @@ mod tests {
     use baro_ondisk::{SegmentHeader, StoreId, Type, WhenFull};
     use baro_recorder::{Options, Recorder, Rings};
     use baro_sys::disk::Disk;
-    use baro_sys::storage::{Access, StorageFile};
+    use baro_sys::storage::{Access, Storage, StorageFile};
 
     /// A segment is copied out for a pin and reused after a settler has looked at the headers, or after
     /// it has looked which blocks are live: the next step finds the copy.

@@ -6,7 +6,7 @@ use crate::Result;
 use baro_log::RUNS;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_sys::clock;
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::{AnyFile, AnyStorage, Storage, StorageFile};
 use std::sync::Arc;
 
 /// Bytes written at once.
@@ -16,8 +16,8 @@ const WINDOW_BYTES: u64 = 8 << 20;
 
 /// A run in the making.
 #[derive(Debug)]
-pub(super) struct Output<F> {
-    file: F,
+pub(super) struct Output {
+    file: AnyFile,
     name: String,
     piece: Vec<u8>,
     written: u64,
@@ -26,9 +26,9 @@ pub(super) struct Output<F> {
     since_ns: u64,
 }
 
-impl<F: StorageFile> Output<F> {
+impl Output {
     /// Makes the file, in place of what a failed attempt has left.
-    pub(super) fn create<S: Storage<File = F>>(storage: &S, pace: Arc<Pace>) -> Result<Self> {
+    pub(super) fn create(storage: &AnyStorage, pace: Arc<Pace>) -> Result<Self> {
         let name = format!("{RUNS}/run.new");
         match storage.remove(&name) {
             Err(error) if !error.is_missing() => return Err(error.into()),
@@ -62,7 +62,7 @@ impl<F: StorageFile> Output<F> {
     }
 
     /// Makes it durable under its name; returns its bytes.
-    pub(super) fn finish<S: Storage<File = F>>(mut self, storage: &S, name: &str) -> Result<u64> {
+    pub(super) fn finish(mut self, storage: &AnyStorage, name: &str) -> Result<u64> {
         let synced = self.flush().and_then(|()| Ok(self.file.sync_data()?));
         if let Err(error) = synced {
             // What it takes may be what there is no room for.
@@ -75,7 +75,7 @@ impl<F: StorageFile> Output<F> {
     }
 
     /// Gives it up; what is left is removed by the next attempt.
-    pub(super) fn abandon<S: Storage<File = F>>(self, storage: &S) {
+    pub(super) fn abandon(self, storage: &AnyStorage) {
         let _ = storage.remove(&self.name);
     }
 }

@@ -12,7 +12,7 @@ use crate::runs::{PageAt, RunFile, Runs};
 use baro_ondisk::RunEntry;
 use baro_runs::PageEntry;
 use baro_sys::clock;
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::Storage;
 use std::sync::Arc;
 
 /// What is kept. The default keeps everything.
@@ -41,9 +41,9 @@ pub struct Dropped {
 
 impl RunRetention {
     /// Which runs of a store are dropped, the oldest first, but for those that are `held`.
-    pub(crate) fn drop_of<F: StorageFile>(
+    pub(crate) fn drop_of(
         &self,
-        runs: &Runs<F>,
+        runs: &Runs,
         held: impl Fn(&RunEntry) -> bool,
         free_bytes: Option<u64>,
     ) -> Vec<RunEntry> {
@@ -95,7 +95,7 @@ impl RunRetention {
     }
 }
 
-impl<S: Storage> Settler<S> {
+impl Settler {
     /// Drops what is not to be kept.
     pub(super) fn drop_old(&mut self, report: &mut Settled) -> Result<()> {
         let free_bytes = self.store.storage.available_bytes()?;
@@ -123,11 +123,7 @@ impl<S: Storage> Settler<S> {
 /// Whether an earlier run may have samples in the times of a later one, of a series of both; it may, if
 /// one is not open. Pages that meet are read: those of a sample from the far future meet all that comes
 /// later, and nothing would ever be too old beside one.
-fn have_common<F: StorageFile>(
-    files: &[Arc<RunFile<F>>],
-    run: &RunEntry,
-    earlier: &RunEntry,
-) -> bool {
+fn have_common(files: &[Arc<RunFile>], run: &RunEntry, earlier: &RunEntry) -> bool {
     let open = |entry: &RunEntry| files.iter().find(|file| file.entry.id == entry.id);
     let (Some(run), Some(earlier)) = (open(run), open(earlier)) else { return true };
     let later: Vec<Reach> = run.index.pages().iter().map(Reach::of).collect();

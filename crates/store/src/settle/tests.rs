@@ -20,7 +20,7 @@ fn disk() -> SimDisk {
     disk
 }
 
-fn open(disk: &SimDisk) -> Store<SimDisk> {
+fn open(disk: &SimDisk) -> Store {
     Store::open_in(disk.clone(), Path::new(PATH), Access::Read).expect("opened")
 }
 
@@ -33,11 +33,7 @@ fn dropped(runs: &[RunEntry]) -> Changes<'_> {
 }
 
 /// Whether a manifest without this run is written.
-fn is_done(
-    settler: &mut Settler<SimDisk>,
-    changes: fn(&[RunEntry]) -> Changes<'_>,
-    id: u64,
-) -> bool {
+fn is_done(settler: &mut Settler, changes: fn(&[RunEntry]) -> Changes<'_>, id: u64) -> bool {
     let manifest = settler.store.runs.manifest.clone();
     match settler.commit(manifest, &changes(&[RunEntry { id, ..RunEntry::default() }])) {
         Ok(()) => true,
@@ -51,7 +47,7 @@ fn what_is_offered_from_now_on_is_not_merged_by_who_began_before() {
     let disk = disk();
     let mut settler = Settler::over(open(&disk), SettleOptions::default()).expect("opened");
     let put = |handover: Handover| open(&disk).put_handover_in(Some(&handover)).expect("written");
-    let again = |settler: &mut Settler<SimDisk>| {
+    let again = |settler: &mut Settler| {
         settler.step_with(Extent::All, false).expect("done");
     };
     assert!(is_done(&mut settler, replaced, 5));
@@ -62,8 +58,7 @@ fn what_is_offered_from_now_on_is_not_merged_by_who_began_before() {
     assert!(!is_done(&mut settler, replaced, 6));
     assert!(is_done(&mut settler, |_| Changes::Nothing, 5));
     again(&mut settler);
-    let free =
-        |settler: &Settler<SimDisk>, id| settler.standing(&RunEntry { id, ..RunEntry::default() });
+    let free = |settler: &Settler, id| settler.standing(&RunEntry { id, ..RunEntry::default() });
     assert_eq!([2, 3, 5, 6].map(|id| free(&settler, id)), [Some(true), None, None, Some(false)]);
     assert!(!is_done(&mut settler, replaced, 5));
     assert!(is_done(&mut settler, replaced, 6) && is_done(&mut settler, replaced, 2));

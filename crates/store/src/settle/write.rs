@@ -26,7 +26,7 @@ const TEXTS_AT_ONCE: usize = 1024;
 /// Portions on their way between the threads.
 const PORTIONS: usize = 2;
 
-impl<S: Storage> Settler<S> {
+impl Settler {
     /// Settles what the log has; false if there was nothing worth it.
     pub(super) fn settle_log(
         &mut self,
@@ -140,7 +140,7 @@ impl<S: Storage> Settler<S> {
 
     /// The place in the manifest of a run that has something deleted and can be read.
     pub(super) fn deleted_in(&self) -> Option<usize> {
-        let whole = |run: &&Arc<RunFile<S::File>>| {
+        let whole = |run: &&Arc<RunFile>| {
             let id = run.entry.id;
             let is_free = self.standing(&run.entry).is_some();
             run.mask.is_some() && !self.damaged.contains(&id) && is_free
@@ -160,7 +160,7 @@ impl<S: Storage> Settler<S> {
         let entries: Vec<RunEntry> =
             self.store.runs.manifest.runs.get(range.clone()).unwrap_or(&[]).to_vec();
         let files = self.store.runs.files.iter();
-        let files: Vec<Arc<RunFile<S::File>>> =
+        let files: Vec<Arc<RunFile>> =
             files.filter(|file| entries.contains(&file.entry)).cloned().collect();
         let (texts, page) = (Arc::new(HeldTexts::default()), Arc::default());
         let part = |file: &Arc<_>| RunPart::whole(Arc::clone(file), &texts, &page);
@@ -307,12 +307,12 @@ fn merge_parts<P: Part>(
 }
 
 /// Encodes portions as they come, texts where their series stand.
-fn encode<F: baro_sys::storage::StorageFile>(
+fn encode(
     info: &RunInfo,
     (portions, empty): (&Receiver<Portion>, &SyncSender<Portion>),
     (mut texts, of_parts): (&[TextSample], &HeldTexts),
     mut kind: impl FnMut(u32) -> Type,
-    output: &mut Output<F>,
+    output: &mut Output,
 ) -> Result<RunSummary> {
     let mut writer = RunWriter::new(info, |bytes: &[u8]| output.write(bytes))?;
     while let Ok(portion) = portions.recv() {

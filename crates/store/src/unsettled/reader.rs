@@ -10,7 +10,7 @@ use crate::read::{LiveBlock, Notes};
 use crate::{Error, Result, Store};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::{AnyFile, Storage, StorageFile};
 use std::sync::Arc;
 
 /// Most bytes read at once, but for a block that is larger.
@@ -20,19 +20,19 @@ const GAP_BYTES: u64 = 32 << 10;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct BlockReader<'a, S: Storage> {
-    store: &'a Store<S>,
+pub(super) struct BlockReader<'a> {
+    store: &'a Store,
     patience: Patience,
     /// Of this epoch.
-    file: Option<(u64, S::File)>,
+    file: Option<(u64, AnyFile)>,
     buffer: AlignedBuffer,
     /// Where in the file the buffer begins, and how much of it is filled.
     start: u64,
     filled: usize,
 }
 
-impl<'a, S: Storage> BlockReader<'a, S> {
-    pub(super) fn new(store: &'a Store<S>) -> Result<Self> {
+impl<'a> BlockReader<'a> {
+    pub(super) fn new(store: &'a Store) -> Result<Self> {
         let patience = Patience::new(store.identity.when_full);
         let buffer = AlignedBuffer::unlocked(UNIT_BYTES)?;
         Ok(BlockReader { store, patience, file: None, buffer, start: 0, filled: 0 })

@@ -13,7 +13,7 @@ use baro_log::{Blocks, Found, FoundHeader, kept_epochs, kept_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{End, Error as Format, SegmentHeader, What};
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, Storage, StorageFile};
 use std::collections::BTreeSet;
 
 /// What was read.
@@ -24,11 +24,7 @@ pub(super) struct Read {
 }
 
 /// Reads each copy that is not read in place of its segment. `each` gets the bytes of a block.
-pub(super) fn check<S: Storage>(
-    store: &Store<S>,
-    access: Access,
-    mut each: impl FnMut(u64),
-) -> Result<Read> {
+pub(super) fn check(store: &Store, access: Access, mut each: impl FnMut(u64)) -> Result<Read> {
     let (mut read, mut blocks) = (Read::default(), Blocks::new()?);
     let instead = store.index()?.segments.iter().filter_map(|entry| match entry.segment.file {
         SegmentFile::Kept(epoch) => Some(epoch),
@@ -60,8 +56,8 @@ fn unreadable(name: &str, offset: u64, error: &baro_sys::Error, blocks: u64) -> 
 }
 
 /// Reads one copy of the segment that `entry` has found in the log.
-fn one<F: StorageFile>(
-    file: &F,
+fn one(
+    file: &AnyFile,
     name: &str,
     entry: &SegmentIndex,
     blocks: &mut Blocks,

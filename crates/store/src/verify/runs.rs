@@ -11,7 +11,7 @@ use crate::store::Store;
 use baro_log::{BACKUP_MARK, MANIFEST, RUNS, run_name};
 use baro_ondisk::{Error as Format, Manifest, RunEntry, StoreId, Type, What};
 use baro_runs::{Page, PageEntry};
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyStorage, Storage};
 
 /// What decoding a page has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,11 +24,7 @@ struct Found {
 
 /// Reads all runs; `progress` gets bytes read so far. Runs that cannot be opened are in the store's
 /// damage.
-pub(super) fn check<S: Storage>(
-    store: &Store<S>,
-    pass: &mut Pass,
-    mut progress: impl FnMut(u64),
-) -> Result<()> {
+pub(super) fn check(store: &Store, pass: &mut Pass, mut progress: impl FnMut(u64)) -> Result<()> {
     let mut page = PageAt::new();
     let mut done = 0;
     for run in &store.runs.files {
@@ -71,7 +67,7 @@ pub(super) fn check<S: Storage>(
 }
 
 /// The first page of a run that is not as it was written.
-pub(crate) fn damage_of<F: StorageFile>(run: &RunFile<F>) -> Result<Option<Damage>> {
+pub(crate) fn damage_of(run: &RunFile) -> Result<Option<Damage>> {
     let mut page = PageAt::new();
     for entry in run.index.pages() {
         let found = page.with_stored(run, entry, decode)?;
@@ -120,11 +116,7 @@ fn decode(page: &mut Page<'_>) -> std::result::Result<Found, baro_runs::Error> {
 }
 
 /// Whether a page holds what the index says.
-fn agrees<F: StorageFile>(
-    run: &RunFile<F>,
-    entry: &PageEntry,
-    found: Found,
-) -> std::result::Result<Found, Damage> {
+fn agrees(run: &RunFile, entry: &PageEntry, found: Found) -> std::result::Result<Found, Damage> {
     let checks = [
         ("samples of a page", u64::from(entry.samples), found.samples),
         ("earliest time of a page", entry.time_min_ns as u64, found.time_min_ns as u64),
@@ -144,8 +136,8 @@ fn agrees<F: StorageFile>(
 
 /// A run that a younger manifest must have named, or one before it: settling that was killed leaves none
 /// of a number above that of the next run. A backup copies runs before the manifest.
-pub(crate) fn younger_run<S: Storage>(
-    storage: &S,
+pub(crate) fn younger_run(
+    storage: &AnyStorage,
     store: StoreId,
     manifest: &Manifest,
 ) -> Result<Option<Damage>> {
@@ -170,7 +162,7 @@ pub(crate) fn younger_run<S: Storage>(
 }
 
 /// Files in the folder of the runs that are none of the store's.
-fn unnamed<S: Storage>(store: &Store<S>) -> Result<Vec<String>> {
+fn unnamed(store: &Store) -> Result<Vec<String>> {
     if store.runs.damage.iter().any(|damage| damage.loss.is_of_manifest()) {
         // Nobody knows which ones count.
         return Ok(Vec::new());

@@ -9,7 +9,7 @@ use crate::store::Store;
 use crate::{Result, SegmentFile, told};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Error as Format, Summary, What};
-use baro_sys::storage::{Access, Storage};
+use baro_sys::storage::Access;
 use std::collections::HashMap;
 
 /// Where a header has its summary.
@@ -37,11 +37,7 @@ impl Read {
 }
 
 /// Summaries that tell something else.
-pub(super) fn wrong<S: Storage>(
-    store: &Store<S>,
-    access: Access,
-    read: &Read,
-) -> Result<Vec<Damage>> {
+pub(super) fn wrong(store: &Store, access: Access, read: &Read) -> Result<Vec<Damage>> {
     let mut found = Vec::new();
     for entry in &store.index()?.segments {
         let (segment, Some(read)) = (&entry.segment, read.of(entry)) else { continue };

@@ -76,7 +76,7 @@ pub struct Cost {
 }
 
 /// What `ask` returns of the store at `path`, and what was read for it, the open included.
-pub fn counted<T>(path: &Path, ask: impl FnOnce(&Store<Counted>) -> T) -> (T, Cost) {
+pub fn counted<T>(path: &Path, ask: impl FnOnce(&Store) -> T) -> (T, Cost) {
     let counts = Arc::new(Counts::default());
     let disk = Counted(Disk::open(path).unwrap(), Arc::clone(&counts));
     let store = Store::open_in(disk, path, Access::Read).unwrap();

@@ -94,16 +94,12 @@ fn bytes(disk: &SimDisk, name: &str) -> Vec<u8> {
     bytes
 }
 
-fn opened(disk: &SimDisk) -> Store<SimDisk> {
+fn opened(disk: &SimDisk) -> Store {
     Store::open_in(disk.clone(), Path::new("sim"), Access::Read).unwrap()
 }
 
 /// What was read and the damage that was met.
-fn read(
-    store: &Store<SimDisk>,
-    ids: &[u32],
-    query: &Query,
-) -> (Vec<(u32, i64, String)>, Vec<Damage>) {
+fn read(store: &Store, ids: &[u32], query: &Query) -> (Vec<(u32, i64, String)>, Vec<Damage>) {
     let mut rows = Vec::new();
     let notes = store.query_ids(ids, query, |batch| {
         for (at, time_ns) in batch.times_ns.iter().enumerate() {

@@ -51,7 +51,7 @@ fn recorded(name: &str, frame_bytes: usize) -> SimDisk {
     simulated(&folder.0)
 }
 
-fn opened(disk: &SimDisk, access: Access) -> Store<SimDisk> {
+fn opened(disk: &SimDisk, access: Access) -> Store {
     Store::open_in(disk.clone(), Path::new("sim"), access).unwrap()
 }
 
@@ -77,7 +77,7 @@ fn blocks(disk: &SimDisk) -> Vec<(String, u64, u64, BTreeSet<i64>)> {
 }
 
 /// Steps of which a query has all samples and texts, and blocks that it says are lost.
-fn asked(store: &Store<SimDisk>) -> (BTreeSet<i64>, u64) {
+fn asked(store: &Store) -> (BTreeSet<i64>, u64) {
     let mut found: [Vec<i64>; 2] = Default::default();
     let take = |batch: &Batch<'_>| {
         let of = usize::from(matches!(batch.values, Values::Text(_)));
@@ -97,7 +97,7 @@ fn steps(times_ns: &[i64]) -> BTreeSet<i64> {
 }
 
 /// Blocks that are told to be lost, each place once.
-fn lost(store: &Store<SimDisk>, met: &[Damage]) -> u64 {
+fn lost(store: &Store, met: &[Damage]) -> u64 {
     let mut told = store.damage_so_far();
     let new: Vec<_> = met.iter().filter(|damage| !told.contains(damage)).cloned().collect();
     told.extend(new);
@@ -110,7 +110,7 @@ fn lost(store: &Store<SimDisk>, met: &[Damage]) -> u64 {
 }
 
 /// Steps of which there is a frame, by everything that reads records.
-fn cat(store: &Store<SimDisk>) -> (BTreeSet<i64>, u64) {
+fn cat(store: &Store) -> (BTreeSet<i64>, u64) {
     let reading = Reading::default();
     let (mut by_time, mut as_written) = (BTreeSet::new(), BTreeSet::new());
     let (mut times_ns, mut texts) = (Vec::new(), Vec::new());

@@ -56,7 +56,7 @@ impl std::fmt::Debug for Contents {
     }
 }
 
-fn contents<S: baro_sys::storage::Storage>(store: &Store<S>) -> Contents {
+fn contents(store: &Store) -> Contents {
     let mut found = Contents::default();
     let notes = store.query_ids(&[2, 3], &Query::raw(Interval::ALL), |batch| {
         let Values::F64(values) = batch.values else { panic!("{batch:?}") };

@@ -85,11 +85,7 @@ fn record(folder: &Folder, random: &mut Random, model: &mut Model) {
 }
 
 /// All rows by a query of all ids at once, or one by one.
-fn rows<S: Storage>(
-    store: &Store<S>,
-    ids: &[u32],
-    last: Option<usize>,
-) -> BTreeMap<(u32, i64), u64> {
+fn rows(store: &Store, ids: &[u32], last: Option<usize>) -> BTreeMap<(u32, i64), u64> {
     let mut found = BTreeMap::new();
     let query = Query { last, ..Query::raw(Interval::ALL) };
     let notes = store.query_ids(ids, &query, |batch| {
@@ -242,7 +238,7 @@ fn lives_with_deletions_are_those_of_a_model() {
     }
 }
 
-fn open(disk: &SimDisk) -> baro_store::Result<Store<SimDisk>> {
+fn open(disk: &SimDisk) -> baro_store::Result<Store> {
     Store::open_in(disk.clone(), Path::new("simulated"), Access::ReadDirect)
 }
 

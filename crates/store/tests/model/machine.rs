@@ -71,9 +71,9 @@ pub struct Machine {
     open: Option<Open>,
     /// Of a killed recorder.
     orphan: Option<Producer>,
-    settler: Option<Settler<SimDisk>>,
+    settler: Option<Settler>,
     /// With what was durable and declared when it was opened.
-    reader: Option<(Store<SimDisk>, usize, u32)>,
+    reader: Option<(Store, usize, u32)>,
     now_ns: u64,
     wake_ns: u64,
     producers: u64,
@@ -92,7 +92,7 @@ fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn reopened(disk: &SimDisk) -> Result<Store<SimDisk>, String> {
+fn reopened(disk: &SimDisk) -> Result<Store, String> {
     Store::open_in(disk.clone(), Path::new("sim"), Access::ReadDirect).map_err(said)
 }
 
@@ -378,7 +378,7 @@ impl Machine {
         }
     }
 
-    pub fn settler(&self, disk: &SimDisk) -> Result<Settler<SimDisk>, Error> {
+    pub fn settler(&self, disk: &SimDisk) -> Result<Settler, Error> {
         let store = Store::open_in(disk.clone(), Path::new("sim"), Access::ReadDirect)?;
         Settler::over(store, self.plan.settle)
     }

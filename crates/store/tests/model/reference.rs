@@ -5,7 +5,7 @@ use baro_store::{
     Aggregate, Batch, Damage, Datum, Error, Every, Interval, Moment, Point, Query, Reading,
     Selection, Steps, Store, ValueType, Values,
 };
-use baro_sys::sim::{Rng, SimDisk};
+use baro_sys::sim::Rng;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -68,7 +68,7 @@ impl Truth {
 }
 
 /// What a query hands out.
-pub fn asked(store: &Store<SimDisk>, ids: &[u32], query: &Query) -> Result<Vec<Row>, Error> {
+pub fn asked(store: &Store, ids: &[u32], query: &Query) -> Result<Vec<Row>, Error> {
     let mut rows = Vec::new();
     let notes = store.query_ids(ids, query, |batch| {
         take(batch, &mut rows);
@@ -104,7 +104,7 @@ fn count(rows: &[Row], truth: &Truth) -> usize {
 
 /// Everything that is read is what was pushed up to some push, all durable ones among them; returns
 /// up to which.
-pub fn check(store: &Store<SimDisk>, truth: &Truth, rng: &mut Rng) -> Result<usize, String> {
+pub fn check(store: &Store, truth: &Truth, rng: &mut Rng) -> Result<usize, String> {
     let ids: Vec<u32> = (1..=truth.declared).collect();
     let loss = store.damage().into_iter().find(Damage::is_loss);
     if let Some(damage) = loss {
@@ -126,7 +126,7 @@ pub fn check(store: &Store<SimDisk>, truth: &Truth, rng: &mut Rng) -> Result<usi
 }
 
 /// In time order, within memory that may hold a part only, comes what a query has.
-fn in_time_order(store: &Store<SimDisk>, found: &[Row], rng: &mut Rng) -> Result<(), String> {
+fn in_time_order(store: &Store, found: &[Row], rng: &mut Rng) -> Result<(), String> {
     let memory_bytes = rng.pick(&[64 << 20, 1 << 20]);
     let reading = Reading { memory_bytes, ..Reading::default() };
     let selection = Selection::all(store.catalog(), true).map_err(|e| e.to_string())?;
@@ -167,7 +167,7 @@ fn in_time_order(store: &Store<SimDisk>, found: &[Row], rng: &mut Rng) -> Result
 
 /// The same for a store that was opened when `truth` was as it is given, of what was pushed since:
 /// all that was durable then, and nothing that was never pushed.
-pub fn check_reader(store: &Store<SimDisk>, truth: &Truth) -> Result<(), Error> {
+pub fn check_reader(store: &Store, truth: &Truth) -> Result<(), Error> {
     let ids: Vec<u32> = (1..=truth.declared).collect();
     let found = asked(store, &ids, &Query::raw(Interval::ALL))?;
     let count = count(&found, truth);
@@ -207,7 +207,7 @@ fn compare(found: &[Row], model: &Rows, truth: &Truth) -> Result<(), String> {
 }
 
 fn questions(
-    store: &Store<SimDisk>,
+    store: &Store,
     all: &[u32],
     model: &Rows,
     truth: &Truth,

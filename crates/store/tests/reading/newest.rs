@@ -12,12 +12,11 @@ use baro_store::{
     Steps, Store,
 };
 use baro_sys::disk::Disk;
-use baro_sys::storage::Storage;
 use std::ops::ControlFlow;
 
 type Rows = Vec<(usize, i64, u64)>;
 
-fn ask<S: Storage>(store: &Store<S>, names: &[&str], query: &Query) -> (Rows, QueryNotes) {
+fn ask(store: &Store, names: &[&str], query: &Query) -> (Rows, QueryNotes) {
     let selection = Selection::named(store.catalog(), names).unwrap();
     let mut rows = Vec::new();
     let notes = store.query(&selection, query, |batch| {

@@ -12,7 +12,7 @@ use baro_store::{
     Damage, Extent, Interval, Query, Selection, SettleOptions, Settler, Store, verify,
 };
 use baro_sys::disk::Disk;
-use baro_sys::storage::{Access, Storage};
+use baro_sys::storage::Access;
 use std::fs::{File, OpenOptions};
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
@@ -86,7 +86,7 @@ impl Bench {
 
 type Rows = Vec<(i64, f64)>;
 
-fn ask<S: Storage>(store: &Store<S>, query: &Query) -> (Rows, Vec<Damage>) {
+fn ask(store: &Store, query: &Query) -> (Rows, Vec<Damage>) {
     let selection = Selection::named(store.catalog(), &["temp"]).unwrap();
     let mut rows = Vec::new();
     let notes = store.query(&selection, query, |batch| {

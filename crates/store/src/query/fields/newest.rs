@@ -13,7 +13,6 @@ use crate::index::Index;
 use crate::interval::Interval;
 use crate::{Result, Selection, Store};
 use baro_ondisk::Kind;
-use baro_sys::storage::Storage;
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 
@@ -21,8 +20,8 @@ use std::ops::{ControlFlow, Range};
 const ROWS_MAX: usize = 64 << 10;
 
 /// The part that has the last rows of the columns at `places`; none if the whole is to be read.
-pub(super) fn interval<S: Storage>(
-    store: &Store<S>,
+pub(super) fn interval(
+    store: &Store,
     index: &Index,
     selection: &Selection,
     places: Range<usize>,
@@ -73,8 +72,8 @@ pub(super) fn interval<S: Storage>(
 
 /// Whether each of the columns at `places` has the last rows in this part: a sum of integers that is
 /// larger than its type has none.
-pub(super) fn has_rows<S: Storage>(
-    store: &Store<S>,
+pub(super) fn has_rows(
+    store: &Store,
     selection: &Selection,
     places: Range<usize>,
     query: &Query,

@@ -14,7 +14,6 @@ use crate::query::{Aggregate, Query};
 use crate::unsettled::TextSample;
 use crate::{Interval, Result, ValueType};
 use baro_ondisk::Type;
-use baro_sys::storage::StorageFile;
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
 
@@ -48,7 +47,7 @@ struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    fn new<F: StorageFile>(sources: &'a Sources<F>, series: u32, query: &Query) -> Self {
+    fn new(sources: &'a Sources, series: u32, query: &Query) -> Self {
         let interval = query.interval;
         let of = sources.texts.iter().map(AsRef::as_ref);
         let of = of.filter(|text| text.series == series && interval.holds(text.time_ns));
@@ -135,7 +134,7 @@ struct Step {
     text: String,
 }
 
-impl<F: StorageFile> One<'_, F> {
+impl One<'_> {
     pub(super) fn texts(
         &mut self,
         series: u32,
