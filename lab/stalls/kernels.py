@@ -33,7 +33,7 @@ for name in blkio memory freezer cpu; do
 done
 mkdir -p /stalls/bin && ln -s /usr/bin/util-losetup /stalls/bin/losetup
 export PATH=/stalls/bin:$PATH PYTHONPATH=/stalls/std.zip:/stalls/dynload PYTHONDONTWRITEBYTECODE=1
-export STALLS=/run/stalls BARO=/usr/bin/baro
+export PYTHONHOME=/stalls STALLS=/run/stalls BARO=/usr/bin/baro
 modprobe -a overlay fuse xfs btrfs 2>/dev/null
 exec python3 /stalls/make.py "$@"
 """
@@ -55,6 +55,13 @@ def library(folder):
     return whole, sorted(glob.glob(at + "/lib-dynload/*.so"))
 
 
+def needed(modules):
+    """Libraries that these modules are linked with: a guest has those of programs alone."""
+    said = subprocess.run(["ldd", *modules], check=False, capture_output=True, text=True).stdout
+    found = {line.split()[2] for line in said.splitlines() if " => /" in line}
+    return sorted(path for path in found if not os.path.basename(path).startswith(("libc.", "libm.", "libpthread", "ld-")))
+
+
 def guest(kernel, collector, names, brought, seconds):
     """Makes `names` one after the other; yields the lines, and at last what else was said."""
     whole, modules, losetup = brought
@@ -62,9 +69,11 @@ def guest(kernel, collector, names, brought, seconds):
     command += ["--in", f"{whole}:/stalls/std.zip"]
     for path in modules:
         command += ["--in", f"{path}:/stalls/dynload/{os.path.basename(path)}"]
+    for path in needed(modules):
+        command += ["--in", f"{os.path.realpath(path)}:/usr/lib/x86_64-linux-gnu/{os.path.basename(path)}"]
     for path in sorted(glob.glob(HERE + "/*.py")):
         command += ["--in", f"{path}:/stalls/{os.path.basename(path)}"]
-    for name in ("baro", PYTHON, losetup, *filter(None, map(shutil.which, ("mkfs.xfs", "mkfs.btrfs")))):
+    for name in ("baro", PYTHON, "bash", losetup, *filter(None, map(shutil.which, ("mkfs.xfs", "mkfs.btrfs")))):
         command += ["--with", name]
     command += ["--", "sh", "-c", INSIDE, "sh", "--collectors", collector, *names]
     with tempfile.TemporaryFile("w+") as said, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as lab:
@@ -90,7 +99,7 @@ def known(path):
 
 def reason(said, name, collector):
     """What a guest said of one that it could not make; else its last line."""
-    lines = [line for line in said.splitlines() if line]
+    lines = [line for line in said.splitlines() if line and not line.startswith("lab: ")]
     own = [line for line in lines if line.startswith(f"{name} {collector}: ")]
     return (own or lines or ["nothing was said"])[-1][:300]
 
@@ -103,7 +112,7 @@ def main():
     parser.add_argument("--at-once", type=int, default=6, help="stalls in one guest")
     parser.add_argument("--each", type=int, default=180, help="seconds that one stall may take")
     parser.add_argument("names", nargs="*")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     names = arguments.names or listed()
     with tempfile.TemporaryDirectory() as folder:
         # Of another name than busybox's own.

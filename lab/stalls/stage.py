@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 import signal
+import shutil
 import subprocess
 import time
 
@@ -23,8 +24,12 @@ PR_SET_NAME = 15
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
+# Not busybox's, where there is another: that one takes its own tools before those of the machine.
+SHELL = shutil.which("bash") or "/bin/sh"
+
+
 def run(command, check=True):
-    done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(command, shell=True, executable=SHELL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if check and done.returncode:
         raise RuntimeError(f"{command}: {done.returncode} {done.stdout}")
     return done.stdout.strip()
