@@ -112,6 +112,8 @@ class Disk:
 
     def limit_dirty(self, limit_bytes):
         """A loop device keeps it when it is detached, so `close` lifts it."""
+        if not os.path.exists(f"{self.bdi}/strict_limit"):
+            raise RuntimeError("no limit of dirty data for one disk, which Linux has since 6.2")
         put(f"{self.bdi}/strict_limit", 1)
         put(f"{self.bdi}/max_bytes", limit_bytes)
 
@@ -145,7 +147,9 @@ class Disk:
     def close(self):
         self.unmount()
         put(f"{self.bdi}/max_ratio", 100)
-        put(f"{self.bdi}/strict_limit", 0)
+        # Since Linux 6.2; who limits dirty data before fails there.
+        if os.path.exists(f"{self.bdi}/strict_limit"):
+            put(f"{self.bdi}/strict_limit", 0)
         for path in (self.path, self.lower):
             for _ in range(20):
                 run(f"losetup -d {path}", check=False)
