@@ -186,8 +186,7 @@ pub(crate) fn line_of(path: &Path, key: &str) -> Option<usize> {
     entries.into_iter().find(|entry| entry.key == key).map(|entry| entry.line)
 }
 
-/// Whether an entry of the file is a setting, and its value would do as a flag.
-/// and what it needs `beside` it is there.
+/// Whether an entry of the file is a setting, its value would do as a flag, and what it needs is `beside` it.
 fn check(
     relaxed: &Command,
     settings: &[Setting],

@@ -411,13 +411,8 @@ fn refuse_mistakes(arguments: &Arguments) -> Result<()> {
     if let Some((option, said)) = check::option_fault(&arguments.tuning.options(frame_bytes)) {
         return Err(Mistake::new(format!("--{option}: {said}")).into());
     }
-    if arguments.recycle && arguments.init.is_none() {
-        let store = arguments.store.display();
-        return Err(Mistake::new(format!(
-            "--recycle: expected --init beside it, which makes the store, found none; of a store that is \
-             there: baro init {store} --when-full recycle"
-        ))
-        .into());
+    if let Some(said) = check::recycle_fault(arguments) {
+        return Err(Mistake::new(format!("--recycle: {said}")).into());
     }
     if let Some(said) = frame_bytes::too_small(arguments) {
         return Err(Mistake::new(format!("--frame-bytes: {said}")).into());

@@ -75,6 +75,17 @@ fn faults(arguments: &Arguments) -> Vec<(&'static str, String)> {
     found
 }
 
+/// That --recycle is for a store that is made.
+pub(super) fn recycle_fault(arguments: &Arguments) -> Option<String> {
+    let store = arguments.store.display();
+    (arguments.recycle && arguments.init.is_none()).then(|| {
+        format!(
+            "expected init beside it, which makes the store, found none; of a store that is there: baro \
+             init {store} --when-full recycle"
+        )
+    })
+}
+
 /// Those of a setting by itself, which stay wrong whatever else is put right.
 pub(super) fn limits(arguments: &Arguments) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
@@ -91,6 +102,7 @@ pub(super) fn limits(arguments: &Arguments) -> Vec<(&'static str, String)> {
         _ => frame_bytes,
     };
     found.extend(option_fault(&arguments.tuning.options(record_bytes)));
+    found.extend(recycle_fault(arguments).map(|said| ("recycle", said)));
     found.extend(frame_bytes::too_small(arguments).map(|said| ("frame-bytes", said)));
     found.extend(arguments.text.form().err().map(|error| ("columns", error.to_string())));
     for address in &arguments.udp {
