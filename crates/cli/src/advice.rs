@@ -54,8 +54,8 @@ pub(crate) fn told(failure: &Failure, typed: &[OsString]) -> String {
     said + &next
 }
 
-/// A folder of that name is none: many call their store so.
-fn is_store(path: &Path) -> bool {
+/// Whether a store is there. A folder that is called as its first file is none: many call their store so.
+pub(crate) fn is_store(path: &Path) -> bool {
     files::is_regular(&path.join(baro_log::IDENTITY))
 }
 

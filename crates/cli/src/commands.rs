@@ -61,8 +61,7 @@ fn refuse_folder(path: &Path, expected: &str) -> Result<()> {
     if !path.is_dir() {
         return Ok(());
     }
-    let is_store = baro_sys::files::is_regular(&path.join(baro_log::IDENTITY));
-    let found = if is_store { "a store" } else { "a folder" };
+    let found = if crate::advice::is_store(path) { "a store" } else { "a folder" };
     Err(format!("{}: expected {expected}, found {found}: name a file", path.display()).into())
 }
 

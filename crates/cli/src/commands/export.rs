@@ -10,7 +10,6 @@ use crate::size::{self, show_bytes};
 use crate::time;
 use baro_export::{Exported, Request};
 use baro_store::{Interval, Reading, Selection, Store};
-use baro_sys::files;
 use baro_sys::storage::Access;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
@@ -185,7 +184,7 @@ fn form(arguments: &Arguments) -> Result<Output> {
         (None, _) => {
             let file = arguments.file.display();
             let text = "expected a name in .csv, .mcap, .parquet or .arrow, or --output";
-            let is_store = files::exists(&arguments.file.join(baro_log::IDENTITY));
+            let is_store = crate::advice::is_store(&arguments.file);
             let order = if is_store { ", found a store: STORE comes first" } else { "" };
             Err(Mistake::new(format!("{file}: {text}{order}")).into())
         }

@@ -183,13 +183,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     // Who asks for no rows gets none.
     if notes.rows == 0 && last != Some(0) && limit != Some(0) {
+        // The last sample before a step counts too, so of a single one there is none.
         let two = |every: &Every| {
             use Aggregate::{Delta, Increase, Rate};
             matches!(every.aggregate, Delta | Increase | Rate)
         };
         match every.filter(two) {
             Some(every) => say!(
-                "note: no rows: {} needs two samples of a step, and none has so many",
+                "note: no rows: nothing of this was recorded then, or single samples, which have no {}",
                 every.aggregate.name()
             ),
             None => tell_nothing(interval),
