@@ -235,6 +235,7 @@ mod tests {
         }
         assert_eq!(of(&format!("{percpu}copy_process < kernel_clone")), [Cause::Lock]);
         assert_eq!(of("folio_wait_bit_common < do_swap_page < handle_mm_fault"), [DataRead]);
+        assert_eq!(of("io_schedule < __lock_page < shmem_swapin_page < shmem_fault"), [DataRead]);
         assert_eq!(
             of("schedule < jbd2_journal_lock_updates < ext4_fc_commit < ext4_sync_file"),
             [Commit, Cause::OpenHandles]

@@ -25,13 +25,17 @@ pub(crate) const FILE_LOCKS: &[&str] = &["flock", "fcntl", "fcntl64"];
 pub(super) const LEASED: &[&str] = &["open", "openat", "openat2", "creat", "truncate"];
 /// Calls by which a lease is given up. Who waits for the other end of a pipe is woken by its open.
 const GIVES_UP: &[&str] = &["fcntl", "fcntl64", "close", "close_range", "exit_group"];
+/// Workers of io_uring: threads of the program that they work for, and until Linux 5.11 of the kernel
+/// (commit 3bfe6106693b).
+const URING_WORKERS: [&[u8]; 2] = [b"iou-wrk", b"io_wqe_worker"];
 /// Calls that wait for a time.
 const SLEEPS: &[&str] = &["nanosleep", "clock_nanosleep", "clock_nanosleep_time64"];
 
 impl Knowledge {
     /// Whether a task is a worker of io_uring.
     pub(super) fn is_uring_worker(&self, pid: i32) -> bool {
-        self.line.task_name(pid).is_some_and(|name| name.as_bytes().starts_with(b"iou-wrk"))
+        let is_one = |name: &[u8]| URING_WORKERS.iter().any(|begin| name.starts_with(begin));
+        self.line.task_name(pid).is_some_and(|name| is_one(name.as_bytes()))
     }
 }
 

@@ -214,6 +214,8 @@ pub(super) const PERCPU_LOCKS: &[&str] = &["percpu_rwsem_wait", "__percpu_down_r
 pub(super) const SWAP_READS: &[&str] = &[
     "do_swap_page", "swapin_readahead", "swap_cluster_readahead", "swap_vma_readahead",
     "swap_read_folio", "shmem_swapin_folio", "swapin_folio", "read_swap_cache_async",
+    // Before there were folios.
+    "swap_readpage", "shmem_swapin_page", "shmem_swapin",
 ];
 
 /// Workers of loop devices.
