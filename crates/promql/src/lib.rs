@@ -28,6 +28,7 @@ mod evaluate;
 mod functions;
 mod labels;
 mod matching;
+mod place;
 mod query;
 mod re2;
 mod select;

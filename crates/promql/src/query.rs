@@ -6,7 +6,7 @@ use crate::evaluate::Evaluation;
 use crate::labels::Labels;
 use crate::select::matchers;
 use crate::source::Source;
-use crate::text;
+use crate::{place, text};
 use promql_parser::label::Matcher;
 use promql_parser::parser::Expr;
 use std::fmt;
@@ -100,6 +100,26 @@ impl Times {
     }
 }
 
+/// What the parser says of a text that its grammar has not.
+const NO_QUERY: &str = "invalid promql query";
+
+fn parsed(text: &str) -> std::result::Result<Expr, String> {
+    // It gives up on durations that no clock has, such as `1e30`.
+    let parsed = catch_unwind(|| promql_parser::parser::parse(text));
+    parsed.unwrap_or_else(|_| Err("expected a duration that exists".to_owned()))
+}
+
+/// Whether the grammar has such a text, whatever the types of its parts.
+fn is_like_a_query(text: &str) -> bool {
+    let Ok(text) = text::prepared(text) else { return false };
+    let has_words = catch_unwind(|| promql_parser::parser::lexer(&text).is_ok()).unwrap_or(false);
+    has_words
+        && match parsed(&text) {
+            Ok(_) => true,
+            Err(said) => said != NO_QUERY && !said.starts_with("unexpected"),
+        }
+}
+
 impl Query {
     /// Reads a query.
     ///
@@ -110,11 +130,12 @@ impl Query {
             let (found, limit) = (text.len(), QUERY_BYTES_MAX);
             return Err(Error::Parse(format!("expected at most {limit} bytes, found {found}")));
         }
-        let text = text::prepared(text)?;
-        // It gives up on durations that no clock has, such as `1e30`.
-        let parsed = catch_unwind(|| promql_parser::parser::parse(&text));
-        let parsed = parsed.unwrap_or_else(|_| Err("expected a duration that exists".to_owned()));
-        Ok(Query { expression: parsed.map_err(Error::Parse)? })
+        let prepared = text::prepared(text)?;
+        let parsed = parsed(&prepared).map_err(|said| {
+            let told = (said == NO_QUERY).then(|| place::told(text, is_like_a_query)).flatten();
+            Error::Parse(told.unwrap_or(said))
+        });
+        Ok(Query { expression: parsed? })
     }
 
     /// Whether it has a value at each of several times: a range and a text have none.
