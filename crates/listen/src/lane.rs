@@ -8,7 +8,7 @@
 
 use crate::quota::Quota;
 use baro_ingest::{Intake, KeyMaker, Manner, Room, SharedKnown, Target};
-use baro_recorder::RingView;
+use baro_recorder::{RingView, Trouble};
 use baro_sys::clock;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -122,6 +122,16 @@ impl Lanes {
             state.view.is_none().then(|| state.why.clone())
         };
         self.lanes.iter().find_map(without)
+    }
+
+    /// Why what comes is not recorded, although there is a ring, and whether what is recorded is reused before
+    /// it is settled, since nobody settles any more.
+    pub(crate) fn trouble(&self) -> (Option<String>, bool) {
+        let told: Vec<_> = self.views().iter().map(RingView::trouble).collect();
+        let is_stuck =
+            |trouble: &&Trouble| matches!(trouble, Trouble::LogFull | Trouble::Device { .. });
+        let stuck = told.iter().map(|(trouble, _)| trouble).find(is_stuck);
+        (stuck.map(crate::sink::stuck), told.iter().any(|(_, stopped)| *stopped))
     }
 
     /// The rings, as others see them.

@@ -72,10 +72,11 @@ fn begin(text: &mut String, name: &str, kind: &str, help: &str) {
 }
 
 #[rustfmt::skip]
-fn plain(app: &App) -> [Plain; 26] {
+fn plain(app: &App) -> [Plain; 28] {
     let (metrics, http, limits) = (&app.metrics, app.counters.counted(), &app.limits);
     let (quota, (series, series_max)) = (&app.lanes.quota, app.lanes.quota.store());
     let (counter, gauge) = ("counter", "gauge");
+    let (stuck, unsettled) = app.lanes.trouble();
     [
         ("baro_listen_samples_total", counter, "Samples pushed into the recorder's ring.",
          metrics.samples.load(Relaxed)),
@@ -121,5 +122,10 @@ fn plain(app: &App) -> [Plain; 26] {
          app.flight.used_bytes()),
         ("baro_listen_in_flight_bytes_max", gauge, "What they may take.", app.flight.max_bytes()),
         ("baro_listen_rings", gauge, "Rings that it pushes into now.", app.lanes.attached() as u64),
+        ("baro_listen_stuck", gauge, "1: the log is full, or the device fails, and nothing is recorded.",
+         u64::from(stuck.is_some())),
+        ("baro_listen_settling_stopped", gauge,
+         "1: nobody settles any more, and the log is reused before its samples are in runs.",
+         u64::from(unsettled)),
     ]
 }

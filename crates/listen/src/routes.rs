@@ -67,6 +67,11 @@ impl App {
             Dialect::V1 | Dialect::V3 => "db",
         };
         let db = request.query.get(name).unwrap_or_default();
+        // Clients of InfluxDB 2 name database and retention policy of InfluxDB 1 so.
+        let db = match dialect {
+            Dialect::V2 => db.split_once('/').map_or(db, |(db, _)| db),
+            Dialect::V1 | Dialect::V3 => db,
+        };
         if let Some(expected) = self.db.as_deref().filter(|expected| *expected != db) {
             let said = format!("expected the {name} {expected:?}, found {db:?}");
             return dialect.error(404, &said);
@@ -101,9 +106,40 @@ impl App {
         }
     }
 
+    /// Why no samples are taken now.
+    fn not_ready(&self) -> Option<String> {
+        self.lanes.why().or_else(|| self.lanes.trouble().0)
+    }
+
+    /// What is wrong, though samples are taken.
+    fn warning(&self) -> Option<&'static str> {
+        self.lanes.trouble().1.then_some(
+            "settling has stopped, so the log is reused before its samples are in runs: they are lost, and \
+             counted; the recorder says why it stopped",
+        )
+    }
+
+    fn health(&self) -> Response {
+        let version = env!("CARGO_PKG_VERSION");
+        let message = match (self.not_ready(), self.warning()) {
+            (Some(why), _) => format!("takes no samples now: {why}"),
+            (None, Some(warning)) => format!("takes samples, but {warning}"),
+            (None, None) => "takes samples".to_owned(),
+        };
+        let message = quoted(&message);
+        let body = format!(
+            "{{\"name\":\"barograph\",\"status\":\"pass\",\"message\":{message},\"version\":\"{version}\"}}\n"
+        );
+        Response::json(200, body)
+    }
+
     fn ready(&self) -> Response {
-        match self.lanes.why() {
-            None => Response::json(200, "{\"status\":\"ready\"}\n"),
+        match self.not_ready() {
+            None => {
+                let warning = self.warning().map(|said| format!(",\"warning\":{}", quoted(said)));
+                let warning = warning.unwrap_or_default();
+                Response::json(200, format!("{{\"status\":\"ready\"{warning}}}\n"))
+            }
             Some(why) => {
                 let body = format!("{{\"status\":\"not ready\",\"message\":{}}}\n", quoted(&why));
                 Response::json(503, body).with("Retry-After", "1")
@@ -119,13 +155,6 @@ impl App {
     }
 
     fn route(&self, request: &Request, body: &mut Body<'_, '_>) -> (&'static str, Response) {
-        let health = || {
-            let version = env!("CARGO_PKG_VERSION");
-            let body = format!(
-                "{{\"name\":\"barograph\",\"status\":\"pass\",\"message\":\"takes samples\",\"version\":\"{version}\"}}\n"
-            );
-            Response::json(200, body)
-        };
         match (request.method.as_str(), request.path.as_str()) {
             ("POST", "/write") => ("/write", self.write(Dialect::V1, request, body)),
             ("POST", "/api/v2/write") => ("/api/v2/write", self.write(Dialect::V2, request, body)),
@@ -137,19 +166,19 @@ impl App {
             ("POST", "/v1/traces" | "/v1/logs") => ("other", no_place(&request.path)),
             ("POST" | "GET", "/query") => ("/query", self.create(request, body)),
             ("GET" | "HEAD", "/ping") => ("/ping", Response::empty(204)),
-            ("GET" | "HEAD", "/health") => ("/health", health()),
+            ("GET" | "HEAD", "/health") => ("/health", self.health()),
             ("GET" | "HEAD", "/ready") => ("/ready", self.ready()),
             ("GET" | "HEAD", "/metrics") => {
                 let answer = || Response::of(200, METRICS_TYPE, metrics::text(self));
                 ("/metrics", self.read(request, answer))
             }
             (
-                _,
-                "/write" | "/api/v2/write" | "/api/v3/write_lp" | "/api/v1/write" | "/v1/metrics"
-                | "/query" | "/ping" | "/health" | "/ready" | "/metrics",
-            ) => {
-                let said = format!("expected another method than {} here", request.method);
-                ("other", Response::error(405, &said).with("Allow", "GET, HEAD, POST"))
+                method,
+                "/write" | "/api/v2/write" | "/api/v3/write_lp" | "/api/v1/write" | "/v1/metrics",
+            ) => ("other", other_method(method, &["POST"])),
+            (method, "/query") => ("other", other_method(method, &["GET", "POST"])),
+            (method, "/ping" | "/health" | "/ready" | "/metrics") => {
+                ("other", other_method(method, &["GET", "HEAD"]))
             }
             _ => {
                 let said = "expected /write, /api/v2/write, /api/v3/write_lp, /api/v1/write, \
@@ -158,6 +187,12 @@ impl App {
             }
         }
     }
+}
+
+/// The address knows these methods alone.
+fn other_method(found: &str, known: &[&str]) -> Response {
+    let said = format!("expected {} here, found {found}", known.join(" or "));
+    Response::error(405, &said).with("Allow", known.join(", "))
 }
 
 /// What OpenTelemetry sends beside metrics.

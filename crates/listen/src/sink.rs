@@ -5,7 +5,7 @@ use crate::flight::NoMemory;
 use crate::lane::{Lanes, Names, NoLane};
 use crate::quota::Bound;
 use baro_ingest::{Intake, Reason, Refusal};
-use baro_recorder::RingView;
+use baro_recorder::{RingView, Trouble};
 use baro_sys::clock;
 use std::fmt;
 
@@ -137,8 +137,12 @@ pub(crate) enum Overload {
         max_bytes: u64,
     },
     Lane(NoLane),
-    /// The ring is full, or the recorder does not answer: why.
+    /// The ring is full: why.
     Ring(String),
+    /// The recorder does not declare new series: why.
+    Silent(String),
+    /// The recorder writes nothing, and says why.
+    Stuck(Trouble),
     /// The recorder was started anew within the request.
     Changed,
     Unsure(Unsure),
@@ -161,6 +165,9 @@ impl Overload {
             Overload::Lane(NoLane::NoRing(_)) => "no_recorder",
             Overload::Lane(NoLane::Busy) => "busy",
             Overload::Ring(_) => "ring_full",
+            Overload::Silent(_) => "recorder_silent",
+            Overload::Stuck(Trouble::Device { .. }) => "device_fails",
+            Overload::Stuck(_) => "log_full",
             Overload::Changed | Overload::Unsure(Unsure::Gone) => "recorder_ended",
             Overload::Unsure(Unsure::Late) => "not_durable",
         }
@@ -185,6 +192,8 @@ impl fmt::Display for Overload {
                 f.write_str("other requests wait for room in the ring: send this one again")
             }
             Overload::Ring(why) => write!(f, "the ring has no room: {why}; send this request again"),
+            Overload::Silent(why) => write!(f, "new series cannot be had now: {why}; send this request again"),
+            Overload::Stuck(trouble) => f.write_str(&stuck(trouble)),
             Overload::Changed | Overload::Unsure(Unsure::Gone) => f.write_str(
                 "the recorder has ended before this was durable: send it again, what is there already is \
                  not doubled if it has times",
@@ -192,6 +201,31 @@ impl fmt::Display for Overload {
             Overload::Unsure(Unsure::Late) => {
                 f.write_str("this is not durable yet, the disk takes long: send it again")
             }
+        }
+    }
+}
+
+/// Why nothing is recorded now, and what helps.
+pub(crate) fn stuck(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::LogFull => {
+            "the log is full, and nothing more is recorded; to reuse its oldest part from now on, end the \
+             recorder, run baro init STORE --when-full recycle, and start it again; or make a larger store"
+                .to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+impl From<baro_ingest::Error> for Overload {
+    fn from(error: baro_ingest::Error) -> Self {
+        use baro_ingest::Error as Ingest;
+        match error {
+            Ingest::Recorder(error @ baro_recorder::Error::Unanswered { .. }) => {
+                Overload::Silent(error.to_string())
+            }
+            Ingest::Still { trouble, .. } if trouble != Trouble::None => Overload::Stuck(trouble),
+            error => Overload::Ring(error.to_string()),
         }
     }
 }
@@ -295,6 +329,10 @@ impl<'a> Sink<'a> {
         {
             return Err(Overload::Changed);
         }
+        // Nothing comes of it in this run, whoever waits.
+        if let (full @ Trouble::LogFull, _) = view.trouble() {
+            return Err(Overload::Stuck(full));
+        }
         let none = || Overload::Lane(NoLane::NoRing(String::new()));
         let intake = held.intake().ok_or_else(none)?;
         intake.begin();
@@ -313,14 +351,21 @@ impl<'a> Sink<'a> {
         quota.refused(self.faults.no_more.saturating_sub(no_more));
         self.declares = intake.fed.declarations != declarations;
         self.pushed = Some((view, generation, intake.next_sequence()));
-        result.map_err(|error| Overload::Ring(error.to_string()))
+        result.map_err(Overload::from)
     }
 
     /// Waits until all that was pushed is durable.
     pub(crate) fn durable(&self, acks: &Acks) -> Result<(), Overload> {
         match &self.pushed {
             Some((view, _, sequence)) if self.samples > 0 => {
-                acks.wait(view, *sequence, self.wait_ns).map_err(Overload::Unsure)
+                let waited = acks.wait(view, *sequence, self.wait_ns);
+                waited.map_err(|unsure| match (unsure, view.trouble()) {
+                    (Unsure::Late, (trouble @ (Trouble::LogFull | Trouble::Held { .. }), _))
+                    | (Unsure::Late, (trouble @ Trouble::Device { .. }, _)) => {
+                        Overload::Stuck(trouble)
+                    }
+                    _ => Overload::Unsure(unsure),
+                })
             }
             _ => Ok(()),
         }

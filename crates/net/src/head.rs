@@ -135,11 +135,21 @@ fn of(
         0 | 1 => {}
         _ => return refused(400, "expected one header Host, found several"),
     }
+    if all("authorization").count() > 1 {
+        return refused(400, "expected one header Authorization, found several");
+    }
     let framing = framing(
         is_1_1,
         &all("content-length").collect::<Vec<_>>(),
         &all("transfer-encoding").collect::<Vec<_>>(),
     )?;
+    // Without a length nobody knows whether one follows, and none would be read (RFC 1945 section 8.3).
+    if !is_1_1 && framing == Framing::None && matches!(method, "POST" | "PUT" | "PATCH") {
+        return refused(
+            411,
+            format!("expected Content-Length in {method} of HTTP/1.0, found none"),
+        );
+    }
     // Of a target with a scheme the host is passed over.
     let target = match target.split_once("://") {
         Some((scheme, rest)) if !scheme.contains('/') => {
@@ -271,6 +281,7 @@ mod tests {
             "X: a\rContent-Length: 5",
             "X: a\0b",
             "Host: b",
+            "Authorization: Token a\r\nauthorization: Token b",
             "a b: c",
             ": c",
         ] {
@@ -290,6 +301,8 @@ mod tests {
         let other = |text: &str| read(text).map(|_| 200).unwrap_or_else(|refusal| refusal.status);
         assert_eq!(other("GET / HTTP/1.1\r\n\r\n"), 400, "no host");
         assert_eq!(other("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"), 400);
+        assert_eq!(other("POST / HTTP/1.0\r\n\r\n"), 411);
+        assert_eq!(other("POST / HTTP/1.0\r\nContent-Length: 0\r\n\r\n"), 200);
         assert_eq!(other("GET / HTTP/3.0\r\nHost: a\r\n\r\n"), 505);
         assert_eq!(other("PRI * HTTP/2.0\r\n\r\n"), 505);
         assert_eq!(other("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n"), 400);

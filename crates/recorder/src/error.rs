@@ -198,8 +198,8 @@ impl fmt::Display for Error {
             ),
             Error::Unanswered { ring, waited_ns } => write!(
                 f,
-                "{}: the process that records has not answered a request to declare for {:.1} s: it \
-                 waits for its device, or is of a version before 0.2, which does not declare for others",
+                "{}: the process that records has not answered a request to declare for {:.1} s: it waits \
+                 for its device, is stopped, or is of an older version, which does not declare for others",
                 ring.display(),
                 *waited_ns as f64 / 1e9
             ),

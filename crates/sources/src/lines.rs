@@ -33,7 +33,8 @@ pub(crate) const UTF16: &str = "expected UTF-8, found UTF-16 (save it as UTF-8, 
 /// What the parsers say of what is no text.
 pub(crate) const NOT_UTF8: &str = "expected UTF-8, found bytes that are not (in another encoding? iconv -f \
                                    LATIN1 -t UTF-8; compressed? a file is unpacked if it is imported by its \
-                                   name, or unpack it first: gunzip, zstd -d)";
+                                   name, a request with Content-Encoding: gzip; else unpack it first: \
+                                   gunzip, zstd -d)";
 
 /// What the parsers say of the lines of a text that is too long or cut off.
 pub(crate) struct Unread {

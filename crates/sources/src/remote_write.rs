@@ -97,13 +97,12 @@ pub fn read<E>(
     mut each: impl FnMut(u64, Result<&Series<'_>, &'static str>) -> Result<(), E>,
 ) -> Result<Result<(), E>, Malformed> {
     let mut symbols: Vec<Option<&str>> = Vec::new();
-    let (symbols_field, series_field) = (
-        symbols_field(version),
-        match version {
-            Version::One => 1,
-            Version::Two => 5,
-        },
-    );
+    let symbols_field = symbols_field(version);
+    // The other version's is none of this one: version 2 has reserved the numbers of version 1.
+    let (series_field, other) = match version {
+        Version::One => (1, 5),
+        Version::Two => (5, 1),
+    };
     for field in Fields::of(message) {
         let (number, value) = field?;
         if number == symbols_field {
@@ -113,6 +112,8 @@ pub fn read<E>(
             symbols.push(text(bytes(value)?));
         } else if number == series_field {
             check(bytes(value)?)?;
+        } else if number == other {
+            return Err(Malformed);
         }
     }
     let mut series = Series::default();
@@ -266,6 +267,9 @@ fn name(labels: &mut [(&str, &str)], out: &mut String) -> Result<(), &'static st
         labels.iter().find(|(label, _)| *label == "__name__").map_or("", |(_, value)| *value);
     if metric.is_empty() {
         return Err("expected a label __name__, found none");
+    }
+    if labels.iter().any(|(label, value)| label.is_empty() && !value.is_empty()) {
+        return Err("expected labels with names, found one without");
     }
     let others = labels.iter().filter(|(label, value)| *label != "__name__" && !value.is_empty());
     write_name(out, metric, others.copied());
@@ -435,6 +439,18 @@ mod tests {
                 "3 expected pairs of labels, found half of one".to_owned(),
             ]
         );
+    }
+
+    #[test]
+    fn a_message_of_the_other_version_and_a_label_without_a_name_are_refused() {
+        assert_eq!(all(&one(), Version::Two), Err(Malformed));
+        assert_eq!(all(&two(), Version::One), Err(Malformed));
+        let nameless = [label_field("__name__", "up"), label_field("", "x"), sample_field(5, 1.0)];
+        let empty = [label_field("__name__", "up"), label_field("", ""), sample_field(5, 1.0)];
+        let message = [bytes_field(1, &nameless.concat()), bytes_field(1, &empty.concat())];
+        let found = all(&message.concat(), Version::One).unwrap();
+        assert_eq!(found[0], "1 expected labels with names, found one without");
+        assert!(found[1].starts_with("2 up [(5,"), "{found:?}");
     }
 
     #[test]

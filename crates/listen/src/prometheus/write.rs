@@ -69,8 +69,11 @@ pub(crate) fn answer(
         Ok(version) => version,
         Err(said) => return refused(415, &said),
     };
-    if request.encoding != Encoding::Other("snappy".to_owned()) {
-        return refused(415, "expected Content-Encoding: snappy, found another one");
+    // Old senders do not say it, and Prometheus takes that too.
+    if request.encoding != Encoding::Other("snappy".to_owned())
+        && let Some(found) = request.header("content-encoding")
+    {
+        return refused(415, &format!("expected Content-Encoding: snappy, found {found:?}"));
     }
     let mut sink = app.sink(pass);
     let mut counts = Counts::default();
@@ -149,7 +152,8 @@ fn take(
     match remote_write::read(&message, version, |number, series| making.take(number, series)) {
         Ok(taken) => taken?,
         Err(_) => {
-            let said = "expected a message of remote write in protobuf, found other bytes";
+            let said = "expected a message of remote write in protobuf, of the version that Content-Type \
+                        says, found other bytes";
             return Err(Ended::Refused(400, said.to_owned()));
         }
     }

@@ -96,7 +96,9 @@ fn each_interface_takes_lines_and_answers_in_its_own_form() {
 
     assert_eq!(client.post("/write?precision=fortnight", "a v=1").status, 400);
     assert_eq!(client.ask("POST /write", "Content-Encoding: br\r\n", "a v=1").status, 415);
-    assert_eq!(client.get("/write").status, 405);
+    let other = client.get("/write");
+    assert_eq!((other.status, other.header("allow")), (405, Some("POST")));
+    assert!(other.body.contains("expected POST here, found GET"), "{other:?}");
     assert_eq!(client.get("/../../etc/passwd").status, 404);
     assert_eq!(client.get("/%2e%2e/etc/passwd").status, 404);
     let metrics = client.get("/metrics").body;

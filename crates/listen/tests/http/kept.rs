@@ -140,6 +140,39 @@ fn a_full_ring_is_said_and_loses_nothing() {
     );
 }
 
+/// The log has 16 MiB and keeps its oldest: nothing more comes of it in this run.
+#[test]
+fn a_full_log_is_told_as_such_at_once() {
+    let Some(scene) = Scene::new("log-full", &["--lanes", "1"]) else { return };
+    let mut client = scene.client();
+    let note = "x".repeat(30_000);
+    let request = |first: i64| {
+        let line = |at| format!("m note=\"{at} {note}\" {}", TIME + at);
+        (first..first + 20).map(line).collect::<Vec<_>>().join("\n")
+    };
+    let mut first = 0;
+    let told = loop {
+        let answer = client.post("/write?precision=ns", request(first));
+        if answer.status != 204 {
+            break answer;
+        }
+        first += 20;
+        assert!(first < 1_000, "the log is never full");
+    };
+    assert_eq!((told.status, told.header("retry-after")), (503, Some("1")));
+    assert!(told.body.contains("the log is full") && told.body.contains("recycle"), "{told:?}");
+    // Nobody waits for a disk any more, also who does not wait for it at all.
+    let told = client.post("/api/v3/write_lp?precision=ns&no_sync=true", request(0));
+    assert!(told.status == 503 && told.body.contains("the log is full"), "{told:?}");
+    scene.await_ready(503);
+    assert!(scene.client().get("/ready").body.contains("the log is full"));
+    let health = scene.client().get("/health");
+    assert!(health.status == 200 && health.body.contains("takes no samples now"), "{health:?}");
+    let metrics = scene.client().get("/metrics").body;
+    assert!(metrics.contains("\nbaro_listen_stuck 1\n"), "{metrics}");
+    assert!(metrics.contains("overload_total{reason=\"log_full\"}"), "{metrics}");
+}
+
 #[test]
 fn a_request_under_way_is_answered_before_the_listener_ends() {
     let Some(mut scene) = Scene::new("ending", &[]) else { return };

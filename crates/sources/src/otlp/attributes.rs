@@ -63,7 +63,8 @@ pub(super) fn labels<'m>(
         }
         same
     });
-    labels.retain(|(_, value)| !value.is_empty());
+    // What has no name cannot be asked for by it.
+    labels.retain(|(name, value)| !name.is_empty() && !value.is_empty());
     Ok(())
 }
 
