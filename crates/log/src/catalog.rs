@@ -10,7 +10,8 @@ use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    Block, Declaration, DictionaryHeader, Joint, Layout, NameParser, Scan, Type, has_bare_labels,
+    Block, Declaration, DictionaryHeader, Joint, Layout, NameParser, Scan, StoreId, Type,
+    has_bare_labels,
 };
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::borrow::Cow;
@@ -82,13 +83,22 @@ fn parts(name: &str, joint: Joint) -> String {
     format!("{first:?} with {:?}{tag}", second.strip_prefix('_').unwrap_or(second))
 }
 
+/// The highest id that the dictionary of this store has, if there is one.
+pub fn highest_id_covered<S: Storage>(storage: &S, store: StoreId) -> u32 {
+    let header = dictionary_header(storage).filter(|header| header.store == store);
+    header.map_or(0, |header| header.highest_id)
+}
+
+fn dictionary_header<S: Storage>(storage: &S) -> Option<DictionaryHeader> {
+    let mut unit = [0; UNIT_BYTES];
+    let file = storage.open(DICTIONARY, Access::Read).ok()?;
+    let read = file.read_at(0, &mut unit).ok()?;
+    DictionaryHeader::decode(unit.get(..read).unwrap_or(&[])).ok()
+}
+
 /// Names in the dictionary, if there is one: so many there are at least, and only a hint.
 fn names_covered<S: Storage>(storage: &S) -> usize {
-    let mut unit = [0; UNIT_BYTES];
-    let file = storage.open(DICTIONARY, Access::Read);
-    let Ok(read) = file.and_then(|file| file.read_at(0, &mut unit)) else { return 0 };
-    let header = DictionaryHeader::decode(unit.get(..read).unwrap_or(&[]));
-    header.map_or(0, |header| header.names as usize)
+    dictionary_header(storage).map_or(0, |header| header.names as usize)
 }
 
 /// All declarations of a store.
@@ -101,6 +111,9 @@ pub struct Catalog {
     /// The last block is the mark of an end in order, or there is no block.
     marked: bool,
     padding_bytes: u64,
+    store: StoreId,
+    /// New ids are above this.
+    lowest_id: u32,
 }
 
 impl Catalog {
@@ -120,6 +133,8 @@ impl Catalog {
             scan: walk.scan().clone(),
             marked: true,
             padding_bytes: 0,
+            store: header.store,
+            lowest_id: 0,
         };
         catalog.table.expect(names_covered(storage));
         loop {
@@ -187,6 +202,32 @@ impl Catalog {
             }
         }
         Ok(())
+    }
+
+    /// Fails if it is the catalog of another store: its ids mean other series.
+    ///
+    /// # Errors
+    /// It is.
+    pub fn check_store(&self, store: StoreId) -> Result<()> {
+        let half = |id: StoreId| u64::from_le_bytes(*id.0.first_chunk().unwrap_or(&[0; 8]));
+        let (expected, found) = (half(store), half(self.store));
+        let source = baro_ondisk::Error::Mismatch {
+            what: baro_ondisk::What::Segment,
+            field: "store id",
+            offset: 16,
+            expected,
+            found,
+        };
+        match self.store == store {
+            true => Ok(()),
+            false => Err(Error::Format { file: CATALOG.to_owned(), source }),
+        }
+    }
+
+    /// Ids up to this one are not given to what is declared from now on: they were in use, whether the catalog has
+    /// them or has lost its end.
+    pub fn number_above(&mut self, id: u32) {
+        self.lowest_id = self.lowest_id.max(id);
     }
 
     /// Series and channels declared.
@@ -401,7 +442,7 @@ impl Catalog {
         // As it was written: in quotes all of it is a name without labels.
         let bare = has_bare_labels(wanted.name);
         let wanted = Wanted { name: parser.canonical(wanted.name), ..wanted };
-        let next_id = self.table.highest_id().checked_add(1);
+        let next_id = self.table.highest_id().max(self.lowest_id).checked_add(1);
         let id = next_id.ok_or(Error::CatalogFull { bytes: self.scan.header().segment_bytes })?;
         self.check_fields(&wanted)?;
         if bare {

@@ -7,7 +7,7 @@
 //! `tests/rot` of the store.
 
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{SegmentHeader, Summary};
+use baro_ondisk::{Beside, SegmentHeader, Summary};
 use baro_sys::Result;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::StorageFile;
@@ -28,6 +28,22 @@ pub(crate) fn closed<F: StorageFile>(
     let Ok((header, _)) = SegmentHeader::decode(bytes) else { return Ok(None) };
     let summary = SegmentHeader::summary(bytes).filter(|summary| summary.epoch == header.epoch);
     Ok(summary.map(|summary| (header, summary)))
+}
+
+/// The highest id that was declared when the session of this segment was closed in order; 0 if it was not, or
+/// nothing tells.
+///
+/// # Errors
+/// There is no memory.
+pub(crate) fn closed_highest_id<F: StorageFile>(file: &F, header: &SegmentHeader) -> Result<u32> {
+    let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+    let Some(at) = header.segment_bytes.checked_sub(UNIT_BYTES as u64) else { return Ok(0) };
+    let read = file.read_at(at, &mut unit).unwrap_or(0);
+    let bytes = unit.get(..read).unwrap_or(&[]);
+    let found = SegmentHeader::decode(bytes).ok().filter(|(found, _)| {
+        (found.store, found.session, found.epoch) == (header.store, header.session, header.epoch)
+    });
+    Ok(found.map_or(0, |_| Beside::of(bytes).highest_id))
 }
 
 /// Blocks of the segment in `file`, whose header is `header`, below this were durable when its session

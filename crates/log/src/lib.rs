@@ -43,7 +43,9 @@ mod taken;
 mod walk;
 
 pub use baro_ondisk::Held;
-pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
+pub use catalog::{
+    Catalog, CatalogWriter, Declared, grown_bytes, highest_id_covered, read_catalog_header,
+};
 pub use closed::closed_end;
 pub use copies::missing_copies;
 pub use count::{copy_may_hold_samples, held_in};

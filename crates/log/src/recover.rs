@@ -3,7 +3,7 @@
 //! Bounded: one unit of every segment, and the blocks of at most two segments, because a segment is
 //! started only when everything before its predecessor is durable (`docs/format.md`, "Order").
 
-use super::closed::closed_end;
+use super::closed::{closed_end, closed_highest_id};
 use super::names::{BACKUP_MARK, IDENTITY, segment_name};
 use super::rebuilt::rebuild;
 use super::session::{Extent, Proof, dead_from, judge};
@@ -139,6 +139,20 @@ impl Segments {
             others.remove(&newest.index);
         }
         others
+    }
+
+    /// Files of which nobody knows what they hold, and not only since a crash came while they were started:
+    /// that leaves a header whose CRC is wrong.
+    #[must_use]
+    pub fn unread(&self) -> BTreeSet<u32> {
+        let torn = |error: &baro_ondisk::Error| {
+            matches!(error, baro_ondisk::Error::Mismatch { field: "CRC", .. })
+        };
+        let mut unread = self.unsure();
+        unread.retain(|index| {
+            self.damaged.iter().any(|(other, error)| other == index && !torn(error))
+        });
+        unread
     }
 
     /// Files whose header cannot be read.
@@ -291,6 +305,8 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         if tails.is_empty() {
             let file = storage.open(&segment_name(header.index), Access::ReadDirect)?;
             closed = closed_end(&file, &header)?;
+            let beside = &mut recovery.segments.beside;
+            beside.highest_id = beside.highest_id.max(closed_highest_id(&file, &header)?);
             known = known.max(closed.min(dead_from));
         }
         let tail = read_tail(storage, &mut blocks, header, crc, (dead_from, known))?;

@@ -18,6 +18,10 @@ pub struct Beside {
     pub segments: Option<Lives>,
     /// Segments had been put back or replaced by then.
     pub changed: bool,
+    /// A segment that nobody could read had been reused by then: what it held is not known.
+    pub unread: bool,
+    /// No id above this was declared by then; 0 if that is not told. Ids from 2^24 on are not told.
+    pub highest_id: u32,
     /// Generation of the manifest that was the newest then; 0 if none was known.
     pub generation: u64,
     /// What had been recycled before it was in runs; `None` where dead tails left no room for it, and in older
@@ -36,7 +40,10 @@ pub struct Lives {
 
 const HAS_LIVES: u32 = 2;
 const CHANGED: u32 = 4;
+// 8 tells of what was recycled.
+const UNREAD: u32 = 16;
 const BESIDE_AT: usize = 4080;
+const HIGHEST_ID_AT: usize = 4032;
 
 impl Lives {
     /// Of these: number of the file, and epoch.
@@ -52,14 +59,16 @@ impl Lives {
 impl Beside {
     /// Puts it into an encoded header; the CRC to which the segment's first block refers.
     pub fn put(&self, unit: &mut [u8; UNIT_BYTES]) -> u32 {
-        let mut flags = u32_at(unit, FLAGS_AT) & !(HAS_LIVES | CHANGED);
+        let mut flags = u32_at(unit, FLAGS_AT) & !(HAS_LIVES | CHANGED | UNREAD);
         flags |= if self.segments.is_some() { HAS_LIVES } else { 0 };
         flags |= if self.changed { CHANGED } else { 0 };
+        flags |= if self.unread { UNREAD } else { 0 };
         let Lives { count, crc } = self.segments.unwrap_or_default();
         put(unit, FLAGS_AT, &flags.to_le_bytes());
         put(unit, BESIDE_AT, &count.to_le_bytes());
         put(unit, BESIDE_AT + 4, &crc.to_le_bytes());
         put(unit, BESIDE_AT + 8, &self.generation.to_le_bytes());
+        put(unit, HIGHEST_ID_AT, &self.highest_id.to_le_bytes());
         self.recycled.iter().for_each(|recycled| recycled.put(unit));
         seal_unit(unit);
         u32_at(unit, 12)
@@ -71,6 +80,8 @@ impl Beside {
         *self = Beside {
             segments: if newest { other.segments } else { self.segments },
             changed: self.changed || other.changed,
+            unread: self.unread || other.unread,
+            highest_id: self.highest_id.max(other.highest_id),
             generation: self.generation.max(other.generation),
             recycled: self.recycled,
         };
@@ -88,6 +99,8 @@ impl Beside {
         Beside {
             segments: (flags & HAS_LIVES != 0).then_some(lives),
             changed: flags & CHANGED != 0,
+            unread: flags & UNREAD != 0,
+            highest_id: u32_at(unit, HIGHEST_ID_AT),
             generation: u64_at(unit, BESIDE_AT + 8),
             recycled: Recycled::of(unit),
         }
@@ -126,9 +139,10 @@ mod tests {
         let recycled =
             Recycled { segments: 2, held: held(9), told: held(8), segments_told: 1, waiting };
         for segments in [None, Some(lives)] {
-            for changed in [false, true] {
+            for (changed, unread) in [(false, false), (true, false), (false, true), (true, true)] {
                 let recycled = Some(recycled);
-                let beside = Beside { segments, changed, generation: 77, recycled };
+                let (generation, highest_id) = (77, 1 << 20);
+                let beside = Beside { segments, changed, unread, highest_id, generation, recycled };
                 let crc = beside.put(&mut unit);
                 assert_eq!(Beside::of(&unit), beside);
                 assert_eq!(SegmentHeader::decode(&unit), Ok((header, crc)));

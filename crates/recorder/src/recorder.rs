@@ -131,9 +131,9 @@ impl Recorder {
             .map_err(|holder| Error::Busy { path: path.to_owned(), pid: holder.pid })?;
         options.says.iter().try_for_each(|says| lock.say(says))?;
         schedule::raise_open_files();
-        let (recovery, changed) = recover_changed(&disk, path)?;
+        let (recovery, mut changed) = recover_changed(&disk, path)?;
         check_retention(&options, &recovery)?;
-        let catalog = Catalog::read(&disk)?;
+        let catalog = read_catalog(&disk, &recovery, &mut changed)?;
         // Declarations that a killed process had written but not synced are believed from now on.
         disk.open(baro_log::CATALOG, Access::Write)?.sync_data()?;
         let session = next_session(recovery.last_session.max(catalog.session()))?;
@@ -572,6 +572,31 @@ fn recover_changed(disk: &baro_sys::disk::Disk, path: &Path) -> Result<(Recovery
         );
     }
     Ok((recovery, changed))
+}
+
+/// The catalog of a store whose log was recovered. If it has lost its end, that is told, and no id that was given
+/// is given again: samples that are there would get another series' name.
+fn read_catalog(
+    disk: &baro_sys::disk::Disk,
+    recovery: &Recovery,
+    changed: &mut Vec<String>,
+) -> Result<Catalog> {
+    let mut catalog = Catalog::read(disk)?;
+    let store = recovery.identity.store;
+    catalog.check_store(store)?;
+    let told = recovery.segments.beside.highest_id;
+    let given = told.max(baro_log::highest_id_covered(disk, store));
+    let found = catalog.highest_id();
+    // A copy is made file by file, the catalog not last.
+    if found < given && disk.open(baro_log::BACKUP_MARK, Access::Read).is_err() {
+        changed.push(format!(
+            "catalog: expected declarations of ids up to {given}, found them up to {found}: its end is lost, and \
+             the names of what was recorded under the others; new series get higher ids (put the newest catalog \
+             back from a copy, or: baro recover STORE NEW)"
+        ));
+    }
+    catalog.number_above(given);
+    Ok(catalog)
 }
 
 /// Where rings are made, as the options say.

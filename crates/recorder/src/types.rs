@@ -80,6 +80,11 @@ impl KnownTypes {
         }
     }
 
+    /// The highest id that is declared, of those that the table has room for.
+    pub(crate) fn highest(&self) -> u32 {
+        self.types.len().saturating_sub(1) as u32
+    }
+
     /// Whether the record that comes next in a ring is of the type of its series.
     pub(crate) fn fit(&self, ring: &RingReader, head: &Head) -> Fit {
         let taken = match head.kind {

@@ -28,6 +28,8 @@ pub enum Loss {
     Since,
     /// Segments in whose place files of an earlier time were put.
     Replaced,
+    /// Segments that could not be read, and that a recorder has reused since.
+    Reused,
     /// A pin: what it keeps may be recycled.
     Pin,
     /// So many copies of segments that a pin holds, which are not in the log any more; 0 if they are there
@@ -81,6 +83,8 @@ pub enum Source {
     },
     /// What was found earlier, and is told from then on.
     Earlier,
+    /// A segment had no header that could be read when a recorder reused it.
+    Unread,
     /// Two files claim to be the same segment.
     Twice {
         /// The epoch that both have.
@@ -174,6 +178,10 @@ impl Damage {
                 "put the newest segment files back, if there is a copy of them and nobody has recorded \
                  since (baro backup); this stays told"
             }
+            Loss::Reused => {
+                "check the device (smartctl, dmesg); a copy of the store from before may have it (baro \
+                 backup); this stays told, but not in a copy that baro recover STORE NEW makes"
+            }
             Loss::Pin => "pin the window again (baro pin), then remove the file",
             Loss::Copies(_) => {
                 "put the files of kept/ back if there is a copy of them (baro backup); this stays told \
@@ -208,6 +216,9 @@ impl fmt::Display for Damage {
                 )?;
             }
             Source::Earlier => f.write_str("damage that a settling met")?,
+            Source::Unread => {
+                f.write_str("a segment that could not be read was reused by a recorder")?
+            }
             Source::Twice { epoch } => {
                 write!(f, "expected one segment of epoch {epoch}, found a second one")?;
             }
@@ -246,6 +257,9 @@ impl fmt::Display for Damage {
             }
             Loss::Since => f.write_str("; what was settled and deleted since is not known"),
             Loss::Replaced => f.write_str("; what was in their place is lost"),
+            Loss::Reused => {
+                f.write_str("; what it held is lost, and nobody knows how much that was")
+            }
             Loss::Pin => f.write_str("; what it keeps may be recycled"),
             Loss::Copies(0) => f.write_str("; part of what it keeps is lost"),
             Loss::Copies(count) => write!(f, "; {count} segments that it keeps are lost"),

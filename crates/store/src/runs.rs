@@ -195,7 +195,12 @@ impl Runs {
     /// The operating system refuses.
     pub(crate) fn salvage(storage: &AnyStorage, store: StoreId) -> Result<Vec<Arc<RunFile>>> {
         let mut found = Vec::new();
-        for name in storage.list(RUNS)? {
+        // A folder that is gone, as its damage says, has none.
+        let names = match storage.list(RUNS) {
+            Err(error) if error.is_missing() => Vec::new(),
+            other => other?,
+        };
+        for name in names {
             let id = name.strip_suffix(".run").and_then(|id| u64::from_str_radix(id, 16).ok());
             let Some(id) = id.filter(|id| run_name(*id) == format!("{RUNS}/{name}")) else {
                 continue;

@@ -127,6 +127,10 @@ const LOOKS: u32 = 8;
 /// Nothing is known where headers are damaged, nor of a backup, which copies one file after another.
 fn differs(storage: &AnyStorage, found: &Segments) -> Option<(Lives, Lives)> {
     let told = found.beside.segments.filter(|_| found.unread == 0)?;
+    // The newest has lost its header, and what an older one tells is of the time before.
+    if found.started.iter().any(|segment| segment.header.epoch > found.newest_epoch) {
+        return None;
+    }
     let others = found.started.iter().filter(|s| s.header.epoch != found.newest_epoch);
     let place = |s: &SegmentRef| match s.file {
         SegmentFile::Log(index) => Some((index, s.header.epoch)),
@@ -183,6 +187,10 @@ fn read_once(storage: &AnyStorage, identity: &Identity, access: Access) -> Resul
     if found.beside.changed {
         let (file, offset, source) = (baro_log::FOLDER.to_owned(), 0, Source::Earlier);
         found.damage.push(Damage { file, offset, source, loss: Loss::Replaced });
+    }
+    if found.beside.unread {
+        let (file, offset, source) = (baro_log::FOLDER.to_owned(), 0, Source::Unread);
+        found.damage.push(Damage { file, offset, source, loss: Loss::Reused });
     }
     let in_log: BTreeSet<u64> = found.started.iter().map(|s| s.header.epoch).collect();
     read_kept((storage, access), identity, &in_log, &mut found, &mut blocks)?;

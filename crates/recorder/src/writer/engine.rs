@@ -134,6 +134,8 @@ pub struct Engine {
     lives: BTreeMap<u32, u64>,
     /// Files of which it is not known for certain which segment they hold.
     unsure: BTreeSet<u32>,
+    /// Of these, those of which nobody knows what they hold.
+    unread: BTreeSet<u32>,
     /// What headers tell of the rest of the store.
     beside: Beside,
     /// The next segment waits for a sync.
@@ -237,9 +239,12 @@ impl Engine {
             told: recovery.summary,
             lives: recovery.segments.lives(),
             unsure: recovery.segments.unsure(),
+            unread: recovery.segments.unread(),
             beside: Beside {
                 segments: None,
                 changed: recovery.changed,
+                unread: recovery.segments.beside.unread,
+                highest_id: recovery.segments.beside.highest_id,
                 generation: recovery.segments.beside.generation,
                 recycled: Some(recovery.recycled),
             },

@@ -3,7 +3,7 @@
 use super::dictionary::{self, Broken};
 use super::{Catalog, fault};
 use crate::damage::{Damage, Source};
-use baro_ondisk::{Error as Format, What};
+use baro_ondisk::{Declaration, Error as Format, What, crc32c};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
@@ -21,11 +21,6 @@ impl Catalog {
             damage.append(&mut read.damage);
             return deduplicated(damage);
         };
-        let differs = |id: u32, expected: u64, found: u64| {
-            let (what, field) = (What::Dictionary, "entry of an id, compared with the catalog");
-            let error = Format::Mismatch { what, field, offset: u64::from(id), expected, found };
-            Damage { source: Source::Format(error), ..dictionary::damaged(error) }
-        };
         let whole_catalog = read.damage.is_empty() && self.header.is_some();
         let mut names = 0;
         let mut broken = Vec::new();
@@ -36,10 +31,7 @@ impl Catalog {
             let scanned = dictionary.scan(page..dictionary.header.name_pages, true, |found| {
                 names += 1;
                 let known = read.table.find(found.name).and_then(|number| read.table.get(number));
-                if whole_catalog && known.as_ref() != Some(&found) {
-                    let known = known.map_or(0, |known| u64::from(known.id));
-                    broken.push(differs(found.id, known, u64::from(found.id)));
-                }
+                broken.extend(difference(known, &found).filter(|_| whole_catalog));
                 if broken.len() > DAMAGE_MAX {
                     ControlFlow::Break(())
                 } else {
@@ -61,7 +53,8 @@ impl Catalog {
         let counted = dictionary.ids(|_| ids += 1);
         broken.extend(counted.err().map(fault));
         if broken.is_empty() && (ids != names || names != dictionary.header.names) {
-            broken.push(differs(0, u64::from(dictionary.header.names), u64::from(names.min(ids))));
+            let names = (u64::from(dictionary.header.names), u64::from(names.min(ids)));
+            broken.push(differs(0, "number of names, compared with its header", names));
         }
         damage.append(&mut broken);
         if !whole_catalog {
@@ -71,6 +64,40 @@ impl Catalog {
         damage.append(&mut read.damage);
         deduplicated(damage)
     }
+}
+
+fn differs(id: u32, field: &'static str, (expected, found): (u64, u64)) -> Damage {
+    let what = What::Dictionary;
+    let error = Format::Mismatch { what, field, offset: u64::from(id), expected, found };
+    Damage { source: Source::Format(error), ..dictionary::damaged(error) }
+}
+
+/// Where an entry of the dictionary is another than that of the catalog.
+fn difference(known: Option<Declaration<'_>>, found: &Declaration<'_>) -> Option<Damage> {
+    let Some(known) = known else {
+        let ids = (0, u64::from(found.id));
+        return Some(differs(found.id, "entry of an id that the catalog has not", ids));
+    };
+    let told = |field, values| Some(differs(found.id, field, values));
+    if known.id != found.id {
+        let ids = (u64::from(known.id), u64::from(found.id));
+        return told("id of a name, compared with the catalog", ids);
+    }
+    if known.kind != found.kind {
+        let kinds = (known.kind as u64, found.kind as u64);
+        return told("type of an id, compared with the catalog", kinds);
+    }
+    let sum = |text: &str| u64::from(crc32c(0, text.as_bytes()));
+    if known.unit != found.unit {
+        let sums = (sum(known.unit), sum(found.unit));
+        return told("checksum of the unit of an id, compared with the catalog", sums);
+    }
+    // Of which two names a name was put together the dictionary does not say.
+    if known.layout != found.layout {
+        let sums = [&known.layout, &found.layout].map(|layout| sum(&format!("{layout:?}")));
+        return told("checksum of the layout of an id, compared with the catalog", sums.into());
+    }
+    None
 }
 
 fn deduplicated(damage: Vec<Damage>) -> Vec<Damage> {

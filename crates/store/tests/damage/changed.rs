@@ -2,9 +2,10 @@
 //! put in place of those that were there. What is in the log is handed out, and nothing is called whole.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
-use crate::common::{Folder, options};
-use baro_log::{MANIFEST, run_name, segment_name};
-use baro_ondisk::{Manifest, Settled, Type, WhenFull};
+use crate::common::{Folder, init_at, options};
+use baro_log::{CATALOG, MANIFEST, run_name, segment_name};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{Manifest, SegmentHeader, Settled, StoreId, Type, WhenFull};
 use baro_recorder::Recorder;
 use baro_store::{
     Damage, Error, Extent, Interval, Loss, Query, SettleOptions, Settler, Store, Values, verify,
@@ -174,6 +175,105 @@ fn a_segment_file_of_an_earlier_time_that_is_put_back_is_told_and_stays_told() {
         let (whole, damage) = verified(path);
         assert!(!whole && damage.iter().all(|found| found.loss == Loss::Replaced), "{damage:?}");
     }
+}
+
+/// Whatever is in the place of a segment: a recorder that reuses it says that it did, and so do all later ones.
+#[test]
+fn a_segment_that_could_not_be_read_is_told_also_when_it_was_reused() {
+    type Change = fn(&mut Vec<u8>, &[u8]);
+    let changes: [(&str, Change); 4] = [
+        ("zeros", |own, _| own[..2 * UNIT_BYTES].fill(0)),
+        ("noise", |own, _| {
+            own.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at * 7 + 13) as u8 | 1);
+        }),
+        ("another", |own, other| own.copy_from_slice(other)),
+        ("foreign", |own, _| {
+            let (header, _) = SegmentHeader::decode(&own[..UNIT_BYTES]).unwrap();
+            let foreign = SegmentHeader { store: StoreId([9; 16]), ..header };
+            own[..UNIT_BYTES].copy_from_slice(&foreign.encode().0);
+            own[UNIT_BYTES..2 * UNIT_BYTES].fill(1);
+        }),
+    ];
+    for (name, change) in changes {
+        let folder = Folder::init("changed-unread", 4, WhenFull::Recycle);
+        let path = folder.0.as_path();
+        (1..=6).for_each(|number| drop(session(path, &[number], number as f64)));
+        assert_eq!(verified(path), (true, Vec::new()));
+        let [file, other] = [1, 2].map(|index| path.join(segment_name(index)));
+        let mut bytes = std::fs::read(&file).unwrap();
+        change(&mut bytes, &std::fs::read(other).unwrap());
+        std::fs::write(&file, bytes).unwrap();
+        assert!(!verified(path).0, "{name}");
+        for number in 7..=12 {
+            session(path, &[number], number as f64);
+            let (whole, damage) = verified(path);
+            let told = |loss: Loss| damage.iter().any(|found| found.loss == loss);
+            assert!(
+                !whole && (told(Loss::Reused) || told(Loss::Segment)),
+                "{name} {number}: {damage:?}"
+            );
+        }
+        assert!(verified(path).1.iter().any(|found| found.loss == Loss::Reused), "{name}");
+        assert!(samples(path).1.iter().any(|found| found.loss == Loss::Reused), "{name}");
+    }
+}
+
+/// A session that declares a series, with one sample: its id, and what is told at the end.
+fn declares(path: &Path, name: &str) -> (u32, Vec<String>) {
+    let recorder = Recorder::open(path, options()).unwrap();
+    let id = recorder.declare(&[(name, Type::F64, "")]).unwrap()[0];
+    recorder.producer().unwrap().push_sample(id, i64::from(id), 0.5).unwrap();
+    (id, recorder.close().damage)
+}
+
+/// Whoever declares after the catalog's end was lost gets an id that nobody had: else what is there would answer
+/// to another name.
+#[test]
+fn a_catalog_that_lost_its_end_gives_no_id_twice() {
+    for settles in [false, true] {
+        let folder = Folder::init("changed-catalog", 8, WhenFull::Recycle);
+        let path = folder.0.as_path();
+        let file = path.join(CATALOG);
+        let mut catalogs = vec![std::fs::read(&file).unwrap()];
+        for (name, id) in [("a", 1), ("b", 2), ("c", 3)] {
+            assert_eq!(declares(path, name), (id, Vec::new()));
+            catalogs.push(std::fs::read(&file).unwrap());
+        }
+        if settles {
+            settle(path);
+        }
+        let mut highest = 3;
+        for earlier in catalogs.iter().take(3).rev() {
+            std::fs::write(&file, earlier).unwrap();
+            let (id, told) = declares(path, "d");
+            assert!(id > highest && told.len() == 1, "{settles} {id} {highest} {told:?}");
+            assert!(told[0].contains("its end is lost"), "{told:?}");
+            highest = id;
+            let found = Store::open(path).unwrap().catalog().get(id).unwrap().unwrap();
+            assert_eq!((found.name.as_str(), samples_of(path, id)), ("d", vec![i64::from(id)]));
+            assert!(!verified(path).0, "{settles}: what has no name any more is told");
+        }
+        // Of another store, all of its ids mean something else.
+        let other = Folder::new("changed-catalog-other");
+        init_at(&other.0, [9; 16], 8, WhenFull::Recycle);
+        declares(&other.0, "x");
+        std::fs::copy(other.0.join(CATALOG), &file).unwrap();
+        let refused = Recorder::open(path, options()).map(drop).unwrap_err().to_string();
+        assert!(refused.contains("catalog") && refused.contains("store id"), "{refused}");
+    }
+}
+
+/// Times of the samples of an id.
+fn samples_of(path: &Path, id: u32) -> Vec<i64> {
+    let store = Store::open(path).unwrap();
+    let mut times_ns = Vec::new();
+    let all = Query::raw(Interval::ALL);
+    let notes = store.query_ids(&[id], &all, |batch| {
+        times_ns.extend_from_slice(batch.times_ns);
+        ControlFlow::Continue(())
+    });
+    notes.unwrap();
+    times_ns
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::ring::RingReader;
 use crate::writer::device::Device;
 use crate::writer::status::Trouble;
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{BlockHeader, end_mark};
+use baro_ondisk::{Beside, BlockHeader, end_mark};
 
 impl Engine {
     /// Whether the end of the session is still to be marked: all blocks are durable, and nothing
@@ -52,10 +52,12 @@ impl Engine {
     /// Hands over the unit that says what the segment holds, if the mark leaves room for it.
     fn tell_end(&mut self, device: &mut impl Device) {
         let last = self.segment_bytes - UNIT_BYTES as u64;
+        self.note_highest_id();
         let Some(segment) = self.segment.as_ref().filter(|of| of.offset <= last) else { return };
         let Some(told) = self.told.filter(|told| told.epoch == segment.epoch) else { return };
         let Some(mut unit) = self.free_units.pop() else { return };
-        let (bytes, _) = segment.header.encode_with(&[], &self.wear_now(), Some(&told));
+        let (mut bytes, _) = segment.header.encode_with(&[], &self.wear_now(), Some(&told));
+        Beside { highest_id: self.beside.highest_id, ..Beside::default() }.put(&mut bytes);
         unit.copy_from_slice(&bytes);
         let place = (segment.index, last, UNIT_BYTES);
         let positions = Some(self.flights.positions());

@@ -97,7 +97,10 @@ impl Engine {
                     return false;
                 }
             };
-        self.forget_stored(index, self.choice.lost_unsettled() > lost);
+        // What a damaged one held nobody knows, and it is told from now on: it leaves no other trace.
+        let is_unread = !untouched && self.unread.remove(&index);
+        self.beside.unread |= is_unread;
+        self.forget_stored(index, is_unread || self.choice.lost_unsettled() > lost);
         let Some(mut unit) = self.free_units.pop() else { return false };
         self.epoch += 1;
         let header = SegmentHeader {
@@ -144,7 +147,14 @@ impl Engine {
         self.lives.remove(&index);
         let known = self.unsure.is_empty() && self.status.failures == 0;
         let segments = known.then(|| Lives::of(&self.lives));
+        self.note_highest_id();
         Beside { segments, recycled: Some(self.recycled()), ..self.beside }
+    }
+
+    /// Which ids are declared by now: headers tell it, so that a catalog that lost its end gives none anew.
+    pub(super) fn note_highest_id(&mut self) {
+        self.types.look();
+        self.beside.highest_id = self.beside.highest_id.max(self.types.highest());
     }
 
     /// What the store's writers have handed to the device up to now.
