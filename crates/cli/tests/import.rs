@@ -85,6 +85,11 @@ fn line_protocol_becomes_series_and_bad_lines_cost_only_themselves() {
     let output = run(&["cat", &store, &note], b"");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.lines().count() == 1 && text.contains("x, ") && text.contains('y'), "{text}");
+    // A dictionary is made of the catalog, which knows of which two names these are put together.
+    assert!(run(&["settle", &store, "--all"], b"").status.success());
+    let output = run(&["verify", &store], b"");
+    let report = String::from_utf8_lossy(&output.stdout).into_owned() + &said(&output);
+    assert!(output.status.success() && !report.contains("DAMAGE"), "{report}");
 }
 
 #[test]

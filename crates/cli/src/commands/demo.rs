@@ -6,6 +6,7 @@ mod place;
 
 use super::bench::push::Beside;
 use super::init;
+use super::making::NewFile;
 use super::record::feeds::Feed;
 use super::record::{Recording, record, report};
 use crate::failure::{Outcome, Result};
@@ -16,9 +17,10 @@ use baro_bench::verb::load::Kind;
 use baro_recorder::{Options, Recorder};
 use baro_show::plural;
 use baro_store::Store;
-use baro_sys::{files, identity, termination};
+use baro_sys::{identity, termination};
 use clap::Args;
 use place::{Device, Place};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -179,7 +181,10 @@ fn show(
     out!();
     baro_command::print_lines(&plot.text())?;
     out!();
-    files::write(&arguments.svg, plot.svg().as_bytes())?;
+    // What is there is replaced, and no link is followed: it may be somebody else's.
+    let mut picture = NewFile::create(&arguments.svg, true)?;
+    picture.write_all(plot.svg().as_bytes())?;
+    picture.finish()?;
     out!("picture: {}", arguments.svg.display());
     out!();
     let none = report::Settled::default();

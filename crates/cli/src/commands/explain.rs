@@ -3,6 +3,7 @@
 mod kernel_log;
 mod prove;
 
+use super::making::NewFile;
 use super::{Format, print_json};
 use crate::failure::{Outcome, Result};
 use crate::size;
@@ -47,6 +48,9 @@ pub(crate) struct Arguments {
     /// With arrows from each wait to who ended it.
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
+    /// With --html or --perfetto: replace the file if it is there
+    #[arg(long, hide_short_help = true)]
+    force: bool,
     /// Try what is advised, and tell if it helps (root)
     ///
     /// Of the longest call: records this machine as it is, then with the advised setting, compares the waits of such calls, and
@@ -111,14 +115,15 @@ fn draw(
         names: known,
         remarks: &explanation.notes,
     };
-    let create = |path: &Path| {
-        files::create(path).map_err(|error| format!("{}: {}", path.display(), error.source))
-    };
     if let Some(path) = &arguments.html {
-        html(&view, create(path)?)?;
+        let mut file = NewFile::create(path, arguments.force)?;
+        html(&view, &mut file)?;
+        file.finish()?;
     }
     if let Some(path) = &arguments.perfetto {
-        perfetto(&view, create(path)?)?;
+        let mut file = NewFile::create(path, arguments.force)?;
+        perfetto(&view, &mut file)?;
+        file.finish()?;
     }
     Ok(())
 }

@@ -107,7 +107,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         }
     }
     match arguments.format {
-        Format::Text => found.refused.iter().for_each(|said| out!("passed over: {}", plain(said))),
+        Format::Text => {
+            found.refused.iter().for_each(|said| out!("passed over: {}", plain(said)));
+            if arguments.clear && !found.refused.is_empty() {
+                out!(
+                    "not cleared: what was passed over, since nobody can tell what is in it; if no other \
+                     version of baro made it, remove that file yourself"
+                );
+            }
+        }
         Format::Json => print_json(&json!({ "rings": shown, "passed_over": found.refused }))?,
     }
     Ok(Outcome::Done)

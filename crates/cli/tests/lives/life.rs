@@ -442,8 +442,24 @@ impl Life {
         assert_eq!(told, replaced, "{} {}", self.did, stderr(&done));
         let code = if replaced { 3 } else { 0 };
         assert_eq!(done.status.code(), Some(code), "{} {}", self.did, stderr(&done));
+        let line_at_ns =
+            said.first().filter(|_| said.len() % 3 == 0).map(|((_, time_ns), _)| *time_ns);
         said.into_iter().for_each(|(key, value)| self.push(key, value));
+        if let Some(time_ns) = line_at_ns {
+            self.import_line(time_ns);
+        }
         "import"
+    }
+
+    /// A line of line protocol: the name of its series is put together of two.
+    fn import_line(&mut self, time_ns: i64) {
+        let n = self.did.len() % 5;
+        let file = self.path.with_extension("lp");
+        std::fs::write(&file, format!("lp,n={n} v={n}.5 {time_ns}")).unwrap();
+        let _ = write!(self.did, " line {n} {time_ns}");
+        let done = run(&["import", self.name(), file.to_str().unwrap(), "--precision", "ns"]);
+        assert_eq!(done.status.code(), Some(0), "{} {}", self.did, stderr(&done));
+        self.push((format!("lp_v{{n=\"{n}\"}}"), time_ns), crate::number(n as f64 + 0.5));
     }
 
     pub(crate) fn pin(&mut self) -> &'static str {
