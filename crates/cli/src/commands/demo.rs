@@ -6,7 +6,6 @@ mod place;
 
 use super::bench::push::Beside;
 use super::init;
-use super::making::NewFile;
 use super::record::feeds::Feed;
 use super::record::{Recording, record, report};
 use crate::failure::{Outcome, Result};
@@ -17,6 +16,7 @@ use baro_bench::verb::load::Kind;
 use baro_recorder::{Options, Recorder};
 use baro_show::plural;
 use baro_store::Store;
+use baro_sys::files::PacedOutput;
 use baro_sys::{identity, termination};
 use clap::Args;
 use place::{Device, Place};
@@ -181,8 +181,9 @@ fn show(
     out!();
     baro_command::print_lines(&plot.text())?;
     out!();
-    // What is there is replaced, and no link is followed: it may be somebody else's.
-    let mut picture = NewFile::create(&arguments.svg, true)?;
+    // What is there is replaced, and no link is followed: it may be somebody else's. The demo may have been ended
+    // by a signal, which the picture does not mind.
+    let mut picture = PacedOutput::replace(&arguments.svg)?;
     picture.write_all(plot.svg().as_bytes())?;
     picture.finish()?;
     out!("picture: {}", arguments.svg.display());
