@@ -92,6 +92,12 @@ impl Server {
         self.address
     }
 
+    /// Asks it to end.
+    pub(crate) fn stop(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").arg(id).status().unwrap().success());
+    }
+
     pub(crate) fn with_token(&self, token: &str, target: &str) -> Told {
         let (status, body) =
             self.send("GET", target, &format!("Authorization: Bearer {token}\r\n"), "");
