@@ -32,7 +32,7 @@ impl Notice {
     }
 }
 
-/// Nothing is refused for these two; the times of messages are told.
+/// What the server is. Of all that the protocol has beside topics it has the time alone.
 pub(super) fn server_info(session: &str, store: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     json!({

@@ -22,7 +22,7 @@ const TEXT_BYTES: usize = 256 << 10;
 /// Selectors of a client.
 const SELECTORS_MAX: usize = 32;
 /// Names are looked through for so long, and so many between two looks at the clock.
-const LOOK_NS: u64 = 2_000_000_000;
+const LOOK_NS: u64 = 10_000_000_000;
 const NAMES: usize = 4_096;
 /// The topic of gaps and steps of the clock: no id of a series is 0.
 pub(super) const NOTES: Key = (0, false);
@@ -176,9 +176,7 @@ impl Topics {
         let found = match (self.left_out, self.is_late) {
             (0, false) => return None,
             (count, false) => format!("{count} more"),
-            (count, true) => {
-                format!("{count} or more others, as there are too many names to look at")
-            }
+            (count, true) => format!("{count} more, and names for which there was no time"),
         };
         Some(format!(
             "expected at most {TOPICS_MAX} topics of {} MiB, found {found}, which are left out: choose with \

@@ -69,8 +69,8 @@ pub(crate) fn headers(protocols: &str) -> String {
 
 /// The body behind such a head.
 pub(crate) fn body(head: &str, mut stream: TcpStream) -> String {
-    let lines = head.lines().filter_map(|line| line.split_once(": "));
-    let length = lines.filter(|(name, _)| name.eq_ignore_ascii_case("content-length")).last();
+    let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+    let length = lines.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
     let mut body = vec![0; length.unwrap().1.parse().unwrap()];
     stream.read_exact(&mut body).unwrap();
     String::from_utf8(body).unwrap()
