@@ -21,8 +21,9 @@ const TOLD_BYTES_MAX: usize = 8 << 20;
 const TEXT_BYTES: usize = 256 << 10;
 /// Selectors of a client.
 const SELECTORS_MAX: usize = 32;
-/// Names are looked through for so long, and so many between two looks at the clock.
-const LOOK_NS: u64 = 10_000_000_000;
+/// Where all are told that there may be, the others are counted for so long, and so many between two looks at
+/// the clock.
+const LOOK_NS: u64 = 2_000_000_000;
 const NAMES: usize = 4_096;
 /// The topic of gaps and steps of the clock: no id of a series is 0.
 pub(super) const NOTES: Key = (0, false);
@@ -104,7 +105,7 @@ impl Topics {
         let mut topics = Topics { wanted, known: catalog.highest_id(), ..Topics::default() };
         let until_ns = clock::monotonic_ns().saturating_add(LOOK_NS);
         let (mut seen, mut told) = (0_usize, Vec::new());
-        topics.put(NOTES, &Topic::notes(), &mut told);
+        topics.put(NOTES, &mut told, Topic::notes);
         let wants_all = topics.wanted.selectors.is_empty();
         catalog.scan(|declared| {
             if topics.is_full() && wants_all {
@@ -112,8 +113,8 @@ impl Topics {
             }
             topics.offer(declared, &mut told);
             seen += 1;
-            // A layout may have thousands of fields.
-            let looks = seen.is_multiple_of(NAMES) || declared.layout.is_some();
+            // What is left is counted alone.
+            let looks = topics.is_full() && seen.is_multiple_of(NAMES);
             topics.is_late = looks && clock::monotonic_ns() >= until_ns;
             match topics.is_late {
                 true => ControlFlow::Break(()),
@@ -134,15 +135,14 @@ impl Topics {
         let is_channel = declared.kind == Type::Channel;
         let has_fields = declared.layout.is_some();
         if !is_channel || has_fields {
-            let columns = match has_fields {
-                true => Column::fields_of(declared),
-                false => vec![Column::of(declared)],
-            };
-            self.put((declared.id, false), &Topic::of(declared.id, &columns, false), told);
+            self.put((declared.id, false), told, || match has_fields {
+                true => Topic::of(declared.id, &Column::fields_of(declared), false),
+                false => Topic::of(declared.id, &[Column::of(declared)], false),
+            });
         }
         if is_channel && (!has_fields || self.wanted.frames) {
-            let columns = [Column::of(declared)];
-            self.put((declared.id, true), &Topic::of(declared.id, &columns, true), told);
+            let topic = || Topic::of(declared.id, &[Column::of(declared)], true);
+            self.put((declared.id, true), told, topic);
         }
     }
 
@@ -150,17 +150,21 @@ impl Topics {
         self.channels.len() >= TOPICS_MAX || self.told_bytes >= TOLD_BYTES_MAX
     }
 
-    fn put(&mut self, key: Key, topic: &Topic, told: &mut Vec<String>) {
-        let channel = channel_of(key).filter(|_| !self.is_full());
-        let text = channel.map(|channel| (channel, advertised(channel, topic)));
-        match text.filter(|(_, text)| self.told_bytes + text.len() <= TOLD_BYTES_MAX) {
-            Some((channel, text)) => {
-                self.told_bytes += text.len();
-                self.channels.insert(channel);
-                told.push(text);
-            }
-            None => self.left_out += 1,
+    /// A topic, which is made only if there is room: a layout may have thousands of fields.
+    fn put(&mut self, key: Key, told: &mut Vec<String>, topic: impl FnOnce() -> Topic) {
+        let Some(channel) = channel_of(key).filter(|_| !self.is_full()) else {
+            self.left_out += 1;
+            return;
+        };
+        let text = advertised(channel, &topic());
+        self.told_bytes = self.told_bytes.saturating_add(text.len());
+        // The first one that finds no room is the end of it, so that no others are made for nothing.
+        if self.told_bytes > TOLD_BYTES_MAX {
+            self.left_out += 1;
+            return;
         }
+        self.channels.insert(channel);
+        told.push(text);
     }
 
     pub(super) fn has(&self, channel: u32) -> bool {
@@ -176,7 +180,7 @@ impl Topics {
         let found = match (self.left_out, self.is_late) {
             (0, false) => return None,
             (count, false) => format!("{count} more"),
-            (count, true) => format!("{count} more, and names for which there was no time"),
+            (count, true) => format!("more than {count} others"),
         };
         Some(format!(
             "expected at most {TOPICS_MAX} topics of {} MiB, found {found}, which are left out: choose with \
