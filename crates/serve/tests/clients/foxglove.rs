@@ -36,6 +36,11 @@ fn modules() -> Option<PathBuf> {
     Some(folder)
 }
 
+/// Lines of a topic: the first is the topic itself, each later one a message.
+fn of<'a>(all: &'a [Value], topic: &'a str) -> impl Iterator<Item = &'a Value> {
+    all.iter().filter(move |one| one["topic"] == topic)
+}
+
 #[test]
 fn the_client_of_foxglove_reads_what_is_recorded() {
     let Some(modules) = modules() else { return };
@@ -73,19 +78,19 @@ fn the_client_of_foxglove_reads_what_is_recorded() {
     drop((push, server));
     assert_eq!(recorder.close().lost(), 0);
     assert_eq!(all[0]["capabilities"], json!(["time"]), "{all:?}");
-    let of = |topic: &str| all.iter().filter(move |one| one["topic"] == topic);
     let schema: Value =
-        serde_json::from_str(of("level").next().unwrap()["schema"].as_str().unwrap()).unwrap();
+        serde_json::from_str(of(&all, "level").next().unwrap()["schema"].as_str().unwrap())
+            .unwrap();
     assert_eq!(schema["properties"]["value"], json!({"type": "integer", "description": "m"}));
-    // The first line of a topic is the topic itself; each later one is the next number.
-    let first = of("level").nth(1).unwrap()["value"]["value"].as_i64().unwrap();
-    let values: Vec<Value> = of("level").skip(1).map(|one| one["value"].clone()).collect();
+    // Each message is the next number.
+    let first = of(&all, "level").nth(1).unwrap()["value"]["value"].as_i64().unwrap();
+    let values: Vec<Value> = of(&all, "level").skip(1).map(|one| one["value"].clone()).collect();
     let expected: Vec<Value> = (0..COUNT as i64).map(|n| json!({"value": first + n})).collect();
     assert_eq!(values, expected);
-    let frame = &of("camera").nth(1).unwrap()["value"];
+    let frame = &of(&all, "camera").nth(1).unwrap()["value"];
     assert_eq!(frame["v"], json!([0, 0]), "{frame}");
     assert!(frame["n"].is_u64(), "{frame}");
-    let frame = &of("bytes").nth(1).unwrap()["value"];
+    let frame = &of(&all, "bytes").nth(1).unwrap()["value"];
     assert_eq!((frame.as_array().unwrap().len(), &frame[1]), (2, &json!(255)));
     assert!(all.iter().all(|one| one["error"].is_null() && one["status"].is_null()), "{all:?}");
 }
