@@ -5,7 +5,8 @@
 
 A line of RESULTS is a JSON object: `case`, `coll` (the collector), `what` (how it was made), `expected`
 (names of causes, `|` between; none if nothing may be told), `victim` (`call`, `ms`), and of the call that was told `wait_ms`, `cause`,
-`root`, `unexpl_pct`; null where none was. Each line counts: a case that was run twice has two.
+`root`, `unexpl_pct`; null where none was. Each line counts: a case that was run twice has two. A line with `cannot`
+says why a case could not be made; `kernel` is where, if not here.
 A first file with `--before` gives the same of an older program, in columns beside.
 """
 
@@ -20,12 +21,14 @@ def read(paths):
         with open(path, encoding="utf-8") as file:
             for line in file:
                 row = json.loads(line)
-                rows.setdefault((row["case"], row["coll"]), []).append(row)
+                rows.setdefault((row.get("kernel", ""), row["case"], row["coll"]), []).append(row)
     return rows
 
 
 def judged(row):
-    """right, another cause, or nothing told where something was to be."""
+    """right, another cause, nothing told where something was to be, or not made."""
+    if "cannot" in row:
+        return "not made"
     if row.get("wait_ms") is None:
         return "not told" if row["expected"] else "right"
     right = {row["cause"], row["root"]} & set(row["expected"].split("|"))
@@ -33,21 +36,28 @@ def judged(row):
 
 
 def told(row):
+    if "cannot" in row:
+        return row["cannot"].replace("|", "/")
     if row.get("wait_ms") is None:
         return "-"
     cause, root = row["cause"], row["root"]
     return cause if cause == root else f"{cause} < {root}"
 
 
+def victim_ms(row):
+    return row.get("victim", {}).get("ms", 0)
+
+
 def length(row):
-    wait, victim = row.get("wait_ms"), row["victim"]["ms"]
+    wait, victim = row.get("wait_ms"), victim_ms(row)
     return "-" if wait is None or not victim else f"{wait:.0f} ({100 * (wait - victim) / victim:+.1f} %)"
 
 
 def count(rows):
     counts = {}
-    for (_, collector), runs in rows.items():
-        by = counts.setdefault(collector, {"right": 0, "other": 0, "not told": 0})
+    for (kernel, _, collector), runs in rows.items():
+        place = f"{kernel} {collector}".strip()
+        by = counts.setdefault(place, {"right": 0, "other": 0, "not told": 0, "not made": 0})
         for row in runs:
             by[judged(row)] += 1
     return counts
@@ -62,16 +72,16 @@ def main():
     for name, rows in (("before", before), ("after", after)):
         for collector, by in sorted(count(rows).items()):
             print(f"{name}, {collector}: " + ", ".join(f"{n} {what}" for what, n in by.items()), file=sys.stderr)
-    print("| case | collector | right cause | before | told | judged | unexplained | victim, ms | told, ms |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for (case, collector), runs in sorted(after.items()):
-        was = "; ".join(f"{told(old)}, {length(old)}" for old in before.get((case, collector), []))
+    print("| case | kernel | collector | right cause | before | told | judged | unexplained | victim, ms | told, ms |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for (kernel, case, collector), runs in sorted(after.items(), key=lambda one: one[0][1:] + one[0][:1]):
+        was = "; ".join(f"{told(old)}, {length(old)}" for old in before.get((kernel, case, collector), []))
         for number, row in enumerate(runs, 1):
             doubt = row.get("unexpl_pct")
             cells = [
-                case if len(runs) == 1 else f"{case}, run {number}", collector,
-                row["expected"].replace("|", ", "), was, told(row), judged(row),
-                "-" if doubt is None else f"{doubt} %", f"{row['victim']['ms']:.0f}", length(row),
+                case if len(runs) == 1 else f"{case}, run {number}", kernel, collector,
+                row.get("expected", "").replace("|", ", "), was, told(row), judged(row),
+                "-" if doubt is None else f"{doubt} %", f"{victim_ms(row):.0f}", length(row),
             ]
             print("| " + " | ".join(cells) + " |")
 

@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 import signal
+import shutil
 import subprocess
 import time
 
@@ -23,8 +24,12 @@ PR_SET_NAME = 15
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
+# Not busybox's, where there is another: that one takes its own tools before those of the machine.
+SHELL = shutil.which("bash") or "/bin/sh"
+
+
 def run(command, check=True):
-    done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(command, shell=True, executable=SHELL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if check and done.returncode:
         raise RuntimeError(f"{command}: {done.returncode} {done.stdout}")
     return done.stdout.strip()
@@ -33,6 +38,14 @@ def run(command, check=True):
 def put(path, text):
     with open(path, "w", encoding="utf-8") as file:
         file.write(str(text))
+
+
+def direct_in_memory():
+    try:
+        os.close(os.open(f"{MEMORY}/direct", os.O_CREAT | os.O_RDWR | os.O_DIRECT))
+    except OSError:
+        return False
+    return True
 
 
 def forget_caches():
@@ -79,7 +92,9 @@ class Disk:
         self.image = f"{MEMORY}/disk-{os.getpid()}-{Disk.made}"
         with open(self.image, "wb") as file:
             file.truncate(mib * MIB)
-        self.lower = run(f"losetup -f --show --direct-io=on {self.image}")
+        # A file in memory can be read directly since Linux 6.6; before, it is its own cache.
+        direct = "--direct-io=on" if direct_in_memory() else ""
+        self.lower = run(f"losetup -f --show {direct} {self.image}")
         self.path = run(f"losetup -f --show --direct-io=on {self.lower}")
         self.name = os.path.basename(self.path)
         self.mount = f"{PLACE}/mounted/{os.path.basename(self.image)}"
@@ -97,6 +112,8 @@ class Disk:
 
     def limit_dirty(self, limit_bytes):
         """A loop device keeps it when it is detached, so `close` lifts it."""
+        if not os.path.exists(f"{self.bdi}/strict_limit"):
+            raise RuntimeError("no limit of dirty data for one disk, which Linux has since 6.2")
         put(f"{self.bdi}/strict_limit", 1)
         put(f"{self.bdi}/max_bytes", limit_bytes)
 
@@ -130,7 +147,9 @@ class Disk:
     def close(self):
         self.unmount()
         put(f"{self.bdi}/max_ratio", 100)
-        put(f"{self.bdi}/strict_limit", 0)
+        # Since Linux 6.2; who limits dirty data before fails there.
+        if os.path.exists(f"{self.bdi}/strict_limit"):
+            put(f"{self.bdi}/strict_limit", 0)
         for path in (self.path, self.lower):
             for _ in range(20):
                 run(f"losetup -d {path}", check=False)

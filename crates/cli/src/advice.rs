@@ -4,6 +4,10 @@
 //! Invariant: nothing is guessed: what is said was looked at when the failure was met. Held by
 //! `a_mistake_says_what_is_wrong_and_what_to_do`.
 
+mod order;
+mod place;
+mod verbs;
+
 use crate::failure::Failure;
 use crate::nearest::Nearest;
 use baro_sys::{files, identity, schedule};
@@ -12,34 +16,47 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// What follows a failure's own sentence, with its mark before it; often nothing.
-pub(crate) fn of(failure: &Failure, typed: &[OsString]) -> String {
+/// A verb that looks at what is there, and for which a new store would be none.
+const LOOKING: [&str; 2] = ["verify", "recover"];
+/// What the store says of a damaged file without knowing where it lies.
+const RECOVER: &str = "; copy what is readable with: baro recover STORE NEW";
+
+/// A failure with what can be done about it.
+pub(crate) fn told(failure: &Failure, typed: &[OsString]) -> String {
+    let said = failure.to_string();
     if let Some(error) = failure.causes().find_map(|cause| cause.downcast_ref::<baro_log::Error>())
     {
         match error {
-            baro_log::Error::NotAStore { path } | baro_log::Error::NotAFolder { path } => {
-                return beheaded(path).unwrap_or_else(|| swapped(path, typed));
+            baro_log::Error::NotAStore { path } => return no_store(&said, path, typed),
+            baro_log::Error::NotAFolder { path } => {
+                return said + &beheaded(path).unwrap_or_else(|| order::swapped(path, typed));
             }
-            baro_log::Error::Format { file, .. } => return damaged(file, typed),
+            baro_log::Error::Format { file, .. } => return damaged(&said, file, typed),
             _ => {}
         }
     }
     let Some(error) = failure.causes().find_map(|cause| cause.downcast_ref::<baro_sys::Error>())
     else {
-        return String::new();
+        return said;
     };
-    let said = failure.to_string();
-    match error.kind() {
+    let next = match error.kind() {
         // Some have said it.
         ErrorKind::PermissionDenied if !said.contains("root") => whose(&error.path),
+        ErrorKind::NotFound if error.operation == "make folder" => place::unmakable(&error.path),
         ErrorKind::NotFound => missing(&error.path, typed),
-        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => in_the_way(&error.path),
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => place::in_the_way(&error.path),
+        ErrorKind::ReadOnlyFilesystem => place::READ_ONLY.to_owned(),
+        ErrorKind::StorageFull if error.operation.ends_with("of shared memory") => {
+            place::NO_MEMORY.to_owned()
+        }
         _ => String::new(),
-    }
+    };
+    said + &next
 }
 
-fn is_store(path: &Path) -> bool {
-    files::exists(&path.join(baro_log::IDENTITY))
+/// Whether a store is there. A folder that is called as its first file is none: many call their store so.
+pub(crate) fn is_store(path: &Path) -> bool {
+    files::is_regular(&path.join(baro_log::IDENTITY))
 }
 
 /// That a store is there, but for the file that makes it one.
@@ -53,33 +70,47 @@ fn beheaded(path: &Path) -> Option<String> {
     })
 }
 
-/// That a word behind the one that was taken for the store is one.
-fn swapped(taken: &Path, typed: &[OsString]) -> String {
-    let behind = typed.iter().map(Path::new).skip_while(|word| *word != taken).skip(1);
-    let store = behind.take_while(|word| *word != Path::new("--")).find(|word| is_store(word));
-    store.map_or(String::new(), |store| {
-        format!("; {} is a store: STORE comes first", store.display())
-    })
+/// What to do where no store is: there may be one beside it, or to make one would not help.
+fn no_store(said: &str, path: &Path, typed: &[OsString]) -> String {
+    if let Some(next) = beheaded(path) {
+        return format!("{said}{next}");
+    }
+    let swapped = order::swapped(path, typed);
+    let bare = said.split("; make one with: ").next().unwrap_or(said);
+    let mut above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    if let Some(store) = above.find(|above| is_store(above)) {
+        let store = store.display();
+        return format!("{bare}; it lies in the store {store}: name that folder");
+    }
+    let looks = typed.get(1).is_some_and(|verb| LOOKING.iter().any(|looking| verb == looking));
+    if looks && swapped.is_empty() && said.contains("; make one with: ") {
+        let next = if files::exists(path) {
+            "; name the folder of one".to_owned()
+        } else {
+            missing(path, typed)
+        };
+        return format!("{bare}{next}");
+    }
+    format!("{said}{swapped}")
 }
 
 /// Of which store a damaged file is, and what can be done about it.
-fn damaged(file: &str, typed: &[OsString]) -> String {
+fn damaged(said: &str, file: &str, typed: &[OsString]) -> String {
     let stores = typed.iter().skip(2).map(Path::new);
     let mut stores = stores.filter(|word| files::exists(&word.join(file)));
-    stores.next().map_or(String::new(), |store| {
-        let (path, store) = (store.join(file), store.display());
-        format!(
-            "; the file is {}: baro verify {store} tells what is damaged, baro recover {store} NEW copies \
-             what is readable",
-            path.display()
-        )
-    })
-}
-
-/// A file where a folder is needed.
-fn in_the_way(path: &Path) -> String {
-    let file = path.ancestors().find(|path| files::is_regular(path));
-    file.map_or(String::new(), |file| format!("; {} is a file: name a folder", file.display()))
+    let Some(store) = stores.next() else { return said.to_owned() };
+    let (path, store) = (store.join(file), store.display());
+    // Without the file that makes it a store nothing but recover opens it.
+    let verify =
+        match file == baro_log::IDENTITY || typed.get(1).is_some_and(|verb| verb == "verify") {
+            true => String::new(),
+            false => format!("baro verify {store} tells what is damaged, "),
+        };
+    let said = said.strip_suffix(RECOVER).unwrap_or(said);
+    format!(
+        "{said}; the file is {}: {verify}baro recover {store} NEW copies what is readable",
+        path.display()
+    )
 }
 
 /// Whose a file is that this user may not open, or the folder on the way to it.
@@ -117,34 +148,43 @@ fn missing(path: &Path, typed: &[OsString]) -> String {
     format!("; there is no {name} in {place}: name one that is there{question}")
 }
 
-/// What somebody may have meant by an option that there is not, where its letters tell less.
-pub(crate) fn suggest(mistake: &mut clap::Error) {
+/// What somebody may have meant by an option or a verb that there is not, where its letters tell less.
+pub(crate) fn suggest(mistake: &mut clap::Error, typed: &[OsString]) {
     let is_form =
         mistake.get(ContextKind::InvalidArg).is_some_and(|one| one.to_string() == "--form");
     if mistake.kind() == Mistake::UnknownArgument && is_form {
         let meant = ContextValue::String("--format".to_owned());
         mistake.insert(ContextKind::SuggestedArg, meant);
     }
+    let verb = mistake.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
+    let verb =
+        verb.filter(|verb| typed.get(1).is_some_and(|typed| typed.as_os_str() == verb.as_str()));
+    if mistake.kind() == Mistake::InvalidSubcommand
+        && let Some(instead) = verb.as_deref().and_then(verbs::instead_of)
+    {
+        mistake.remove(ContextKind::SuggestedSubcommand);
+        mistake.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
+    }
 }
 
 /// What follows a mistake on the command line.
-pub(crate) fn of_mistake(mistake: &clap::Error, typed: &[OsString]) -> &'static str {
+pub(crate) fn of_mistake(mistake: &clap::Error, typed: &[OsString]) -> String {
     let has_file = typed.iter().any(|word| {
         word.to_str().is_some_and(|word| word == "--config" || word.starts_with("--config="))
     });
     let variable = std::env::var_os("BARO_CONFIG").filter(|file| !file.is_empty());
     let of_file = has_file || variable.is_some();
-    let is_export = typed.get(1).is_some_and(|verb| verb == "export");
-    let is_word =
-        mistake.get(ContextKind::InvalidArg).is_some_and(|one| !one.to_string().starts_with('-'));
+    let found = mistake.get(ContextKind::InvalidArg).map(ToString::to_string);
     match mistake.kind() {
         Mistake::MissingRequiredArgument if of_file => {
             "A settings file has them below [record]: store = \"/data/s\", and a source: proc = true, \
              stdin = \"csv\", udp = [\"127.0.0.1:9000\"] or attach = 1\n"
+                .to_owned()
         }
-        Mistake::UnknownArgument if is_export && is_word => {
-            "Some series only: --series NAME, once for each\n"
+        Mistake::UnknownArgument => {
+            let word = found.filter(|found| !found.starts_with('-'));
+            word.map_or(String::new(), |word| order::of_word(&word, typed))
         }
-        _ => "",
+        _ => String::new(),
     }
 }

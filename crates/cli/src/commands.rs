@@ -56,6 +56,15 @@ fn is_recorded(store: &Path) -> Result<bool> {
     Ok(StoreLock::holder_at(store, Role::Recording)?.is_some())
 }
 
+/// Refuses a folder where a file is read, which the kernel would do in words that name no next step.
+fn refuse_folder(path: &Path, expected: &str) -> Result<()> {
+    if !path.is_dir() {
+        return Ok(());
+    }
+    let found = if crate::advice::is_store(path) { "a store" } else { "a folder" };
+    Err(format!("{}: expected {expected}, found {found}: name a file", path.display()).into())
+}
+
 /// Opens a store to be asked: through the page cache, which has what was asked for before. Beside a recorder,
 /// whose writes go past that, from the device.
 fn open_to_ask(path: &Path) -> Result<Store> {
@@ -231,6 +240,14 @@ pub(crate) fn wraps(typed: &[OsString]) -> bool {
     let is = |verb: &&[&str]| verb.iter().zip(words).filter(|(a, b)| b == a).count() == verb.len();
     let at = words.iter().position(|word| word == "--");
     WRAPPERS.iter().any(is) && at.is_some_and(|at| at + 1 < words.len())
+}
+
+/// What is outside of its limits in the settings of a verb that has some, by their names.
+pub(crate) fn limits(command: &Command) -> Vec<(&'static str, String)> {
+    match command {
+        Command::Record(arguments) => record::limits(arguments),
+        _ => Vec::new(),
+    }
 }
 
 pub(crate) fn run(command: Command) -> Result<Outcome> {

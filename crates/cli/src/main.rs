@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         // It quotes what was given, in a file of settings too.
         Err(mut error) if error.use_stderr() => {
-            advice::suggest(&mut error);
+            advice::suggest(&mut error, &typed);
             say_mistake(&error, &typed);
             return ExitCode::from(USAGE);
         }
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
                 say_mistake(mistake, &typed);
                 return ExitCode::from(USAGE);
             }
-            say!("baro: {failure}{}", advice::of(&failure, &typed));
+            say!("baro: {}", advice::told(&failure, &typed));
             if failure.cause::<Mistake>().is_some() {
                 return ExitCode::from(USAGE);
             }

@@ -10,8 +10,9 @@
 mod file;
 
 use crate::nearest::distance;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgAction, Command, error::ErrorKind};
+use clap::{ArgAction, Command, FromArgMatches};
 use file::{Entry, Value};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -117,16 +118,13 @@ fn merge_with(
     let settings = settings(verb);
     let path = config.unwrap_or_default();
     for entry in &entries {
-        let fault = check(&relaxed, &settings, entry).err();
-        faults.extend(fault.map(|said| (entry.line, format!("{}: {said}", entry.key))));
-    }
-    if !faults.is_empty() {
-        faults.sort_by_key(|(line, _)| *line);
-        // A line for each, whatever is in a key or a value.
-        let said = |(line, said): &file::Fault| {
-            baro_show::terminal(&format!("{}:{line}: {said}", path.display()), '?')
+        let beside = |setting: &Setting| {
+            is_given(&setting.id)
+                || variable(&setting.variable()).is_some()
+                || entries.iter().any(|entry| entry.key == setting.key())
         };
-        return Err(faults.iter().map(said).collect::<Vec<_>>().join("\n"));
+        let fault = check(&relaxed, &settings, entry, beside).err();
+        faults.extend(fault.map(|said| (entry.line, format!("{}: {said}", entry.key))));
     }
     let mut merged: Vec<OsString> = typed.iter().take(2).cloned().collect();
     for setting in settings.iter().filter(|setting| !is_given(&setting.id)) {
@@ -137,11 +135,41 @@ fn merge_with(
             }
             continue;
         }
-        let entry = entries.iter().find(|entry| entry.key == setting.key());
+        let fine = |entry: &&Entry| !faults.iter().any(|(line, _)| *line == entry.line);
+        let entry = entries.iter().filter(fine).find(|entry| entry.key == setting.key());
         merged.extend(entry.map(|entry| entry.value.typed(setting)).unwrap_or_default());
     }
     merged.extend(typed.into_iter().skip(2));
+    if !faults.is_empty() {
+        faults.extend(further(program.clone(), relaxed, &merged, &entries));
+        faults.sort_by_key(|(line, _)| *line);
+        // A line for each, whatever is in a key or a value.
+        let said = |(line, said): &file::Fault| {
+            baro_show::terminal(&format!("{}:{line}: {said}", path.display()), '?')
+        };
+        return Err(faults.iter().map(said).collect::<Vec<_>>().join("\n"));
+    }
     Ok(merged)
+}
+
+/// What else is wrong with those entries that the parser takes, which `baro record --check` would name.
+fn further(
+    program: Command,
+    relaxed: Command,
+    merged: &[OsString],
+    entries: &[Entry],
+) -> Vec<file::Fault> {
+    let program = program.mut_subcommand(VERB, |_| relaxed);
+    let parsed = program.try_get_matches_from(merged);
+    let said = match parsed.and_then(|found| crate::Arguments::from_arg_matches(&found)) {
+        Ok(arguments) => crate::commands::limits(&arguments.command),
+        // Without what was wrong it is no whole any more.
+        Err(_) => Vec::new(),
+    };
+    let line = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| entry.line);
+    said.into_iter()
+        .filter_map(|(key, said)| Some((line(key)?, format!("{key}: {said}"))))
+        .collect()
 }
 
 /// The verb's parser without what it requires.
@@ -158,8 +186,13 @@ pub(crate) fn line_of(path: &Path, key: &str) -> Option<usize> {
     entries.into_iter().find(|entry| entry.key == key).map(|entry| entry.line)
 }
 
-/// Whether an entry of the file is a setting, and its value would do as a flag.
-fn check(relaxed: &Command, settings: &[Setting], entry: &Entry) -> Result<(), String> {
+/// Whether an entry of the file is a setting, its value would do as a flag, and what it needs is `beside` it.
+fn check(
+    relaxed: &Command,
+    settings: &[Setting],
+    entry: &Entry,
+    beside: impl Fn(&Setting) -> bool,
+) -> Result<(), String> {
     let Some(setting) = settings.iter().find(|setting| setting.key() == entry.key) else {
         let nearest = settings.iter().min_by_key(|setting| distance(setting.key(), &entry.key));
         let nearest = nearest.map_or("", |setting| setting.key());
@@ -180,15 +213,30 @@ fn check(relaxed: &Command, settings: &[Setting], entry: &Entry) -> Result<(), S
     }
     for typed in entry.value.typed(setting) {
         let arguments = [OsString::from(VERB), typed];
-        if let Err(error) = relaxed.clone().try_get_matches_from(arguments)
-            && error.kind() != ErrorKind::MissingRequiredArgument
-        {
+        if let Err(error) = relaxed.clone().try_get_matches_from(arguments) {
+            if error.kind() == ErrorKind::MissingRequiredArgument {
+                let missing = missing(&error, settings).filter(|setting| !beside(setting));
+                match missing {
+                    Some(missing) => return Err(format!("expected {} beside it", missing.key())),
+                    None => continue,
+                }
+            }
             let said = error.to_string();
             let line = said.lines().next().unwrap_or_default();
             return Err(line.trim_start_matches("error: ").to_owned());
         }
     }
     Ok(())
+}
+
+/// The setting that another one needs.
+fn missing<'a>(error: &clap::Error, settings: &'a [Setting]) -> Option<&'a Setting> {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let keys = missing.iter().filter_map(|missing| missing.strip_prefix("--"));
+    let mut keys = keys.filter_map(|key| key.split([' ', '=']).next());
+    keys.find_map(|key| settings.iter().find(|setting| setting.key() == key))
 }
 
 impl Value {

@@ -4,6 +4,8 @@
 //! Invariant: what is shown reads back; a text that could mean two times is refused with how to write
 //! either. Held by the tests below.
 
+mod ago;
+
 use baro_command::failure::Mistake;
 pub(crate) use baro_show::rfc3339 as show;
 use baro_sources::{TimeFault, Times, Zone};
@@ -15,7 +17,7 @@ const DAY_NS: i64 = 86_400 * SECOND_NS;
 
 /// What is expected where a time is none.
 const EXPECTED: &str = "a time such as 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h \
-                        (ago), 2026-11-21T21:03:49Z, 1700000000.5 (seconds), 1700000000500000000 \
+                        (ago; units are ns, us, ms, s, m, h, d, w, mo and y), 2026-11-21T21:03:49Z, 1700000000.5 (seconds), 1700000000500000000 \
                         (nanoseconds) or now, in UTC";
 
 /// A point in time; see [`EXPECTED`].
@@ -85,6 +87,9 @@ fn read(text: &str, now_ns: i64, zone: Zone) -> Result<i64, String> {
     let ago = text.strip_prefix('-').or(text.strip_suffix(" ago")).unwrap_or(text);
     if let Ok(ago_ns) = crate::size::nanoseconds(ago) {
         return Ok(now_ns.saturating_sub_unsigned(ago_ns));
+    }
+    if let Some(ago_ns) = ago::ago(ago, now_ns, zone) {
+        return Ok(ago_ns);
     }
     if let Some(year) = year(text) {
         let number = match Times::default().read(text) {
@@ -223,6 +228,8 @@ mod tests {
             ("1h", "2026-11-25T12:30:15.500000000Z"),
             ("1h30m", "2026-11-25T12:00:15.500000000Z"),
             ("1w", "2026-11-18T13:30:15.500000000Z"),
+            ("1y", "2025-11-25T13:30:15.500000000Z"),
+            ("1mo ago", "2026-10-25T13:30:15.500000000Z"),
             ("-1h", "2026-11-25T12:30:15.500000000Z"),
             ("90m ago", "2026-11-25T12:00:15.500000000Z"),
             ("2 d ago", "2026-11-23T13:30:15.500000000Z"),

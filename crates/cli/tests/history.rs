@@ -122,7 +122,7 @@ fn what_no_line_says_is_refused_and_headers_alone_are_no_rows() {
         let file = folder.path(name);
         std::fs::write(&file, bytes).unwrap();
         let output = run(&["import", &store, &file]);
-        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert_eq!(output.status.code(), Some(2), "{name}");
         assert!(stderr(&output).contains("or --input"), "{}", stderr(&output));
     }
     let headers = folder.path("headers.csv");

@@ -110,7 +110,11 @@ fn what_is_not_understood_is_refused_with_a_sentence_and_nothing_is_taken() {
         (3, "\"1\",\"a\",\"n/a\"\n", "expected f64, found \"n/a\" (all of the line is in quotes"),
         (3, "1,oven{zone=1},1\n", "A name without labels is written {\"oven{zone=1}\"}"),
         (1, "1,a,1,\"f65\"\n", "found \"\\\"f65\\\"\""),
-        (3, "time,a:i64\n1,1.5\n", "line 2, column 3: column \"a\": expected a number"),
+        (
+            3,
+            "time,a:i64\n1,1.5\n",
+            "line 2, column 3: column \"a\": expected an integer of 64 bits",
+        ),
     ] {
         let (complaints, rows) = import(&folder, "csv", &[], text, code);
         assert!(complaints.contains(sentence), "{text}: {complaints}");

@@ -91,9 +91,9 @@ fn one_duration(one: &str, text: &str, wanted: &str) -> Result<(u64, u64), Strin
         "d" => 86_400_000_000_000,
         "w" => 604_800_000_000_000,
         "" if number.parse::<f64>().is_ok() => {
-            return Err(format!(
-                "expected a time with its unit, such as {number}s, found {text:?}"
-            ));
+            // What is offered is to be taken.
+            let such = if number.parse::<f64>() == Ok(0.0) { "10" } else { number };
+            return Err(format!("expected a time with its unit, such as {such}s, found {text:?}"));
         }
         _ => return Err(format!("expected {wanted}, found {text:?}")),
     };
@@ -154,6 +154,7 @@ mod tests {
         }
         assert!(nanoseconds("30000w").is_ok() && nanoseconds("40000w1d").is_err());
         assert!(nanoseconds("100").unwrap_err().contains("such as 100s"));
+        assert!(nanoseconds("0").unwrap_err().contains("such as 10s"));
         assert!(nanoseconds("").is_err() && nanoseconds("s").is_err());
     }
 

@@ -2,6 +2,7 @@
 
 use baro_recorder::{Refused, Trouble};
 use std::fmt;
+use std::path::PathBuf;
 
 /// An error of ingest: the input is not at fault.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub enum Error {
     Gone,
     /// The recorder makes nothing durable any more.
     Still {
+        /// Its store.
+        store: PathBuf,
         /// For how long.
         still_ns: u64,
         /// Its reason.
@@ -67,7 +70,7 @@ impl fmt::Display for Error {
                 "the process that records has ended before all was durable; what is in its ring is \
                  taken over by the next: repeat the import then",
             ),
-            Error::Still { still_ns, trouble, unsettled } => {
+            Error::Still { store, still_ns, trouble, unsettled } => {
                 match trouble {
                     Trouble::None => {
                         let seconds = still_ns / 1_000_000_000;
@@ -77,8 +80,10 @@ impl fmt::Display for Error {
                     trouble => trouble.fmt(f)?,
                 }
                 if *trouble == Trouble::LogFull {
-                    f.write_str(
-                        " (to reuse its oldest part from now on: baro init STORE --when-full recycle)",
+                    let store = store.display();
+                    write!(
+                        f,
+                        " (to reuse its oldest part from now on: baro init {store} --when-full recycle)"
                     )?;
                 }
                 unsettled.iter().try_for_each(|why| write!(f, "; settling has stopped: {why}"))

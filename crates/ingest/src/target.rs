@@ -379,7 +379,7 @@ impl<'a> Target<'a> {
                     }
                     if left_ns == 0 {
                         let trouble = producer.report().trouble;
-                        return Err(Error::Still { still_ns, trouble, unsettled: None });
+                        return Err(self.still(still_ns, trouble, None));
                     }
                     clock::sleep_ns(NAP_NS);
                 }
@@ -464,9 +464,18 @@ impl<'a> Target<'a> {
             _ => false,
         };
         if still_ns >= PATIENCE_NS || (for_ever && still_ns >= FULL_NS) {
-            return Err(Error::Still { still_ns, trouble, unsettled });
+            return Err(self.still(still_ns, trouble, unsettled));
         }
         Ok(())
+    }
+
+    fn still(&self, still_ns: u64, trouble: Trouble, unsettled: Option<String>) -> Error {
+        let store = match &self.writer {
+            Writer::Here(recorder) => recorder.opening().path.clone(),
+            Writer::Elsewhere { store, .. } => store.clone(),
+            Writer::Nowhere(_) => PathBuf::from("STORE"),
+        };
+        Error::Still { store, still_ns, trouble, unsettled }
     }
 
     /// Waits until all is durable, as long as that makes sense. A recorder of this process makes it so

@@ -63,6 +63,17 @@ impl Kind {
         })
     }
 
+    /// What a value of it is, for messages.
+    pub(crate) fn expected(self) -> &'static str {
+        match self {
+            Kind::F64 => "a number, since f64 is said",
+            Kind::I64 => "an integer of 64 bits, since i64 is said",
+            Kind::U64 => "an integer from 0 on, since u64 is said",
+            Kind::Bool => "true or false, since bool is said",
+            Kind::Text => "a text, since text is said",
+        }
+    }
+
     /// The type of a series that is declared for it.
     #[must_use]
     pub fn declares(self) -> baro_ondisk::Type {

@@ -349,7 +349,8 @@ fn row<'a>(
     if !found.is_empty() && !found.starts_with('#') {
         let bad = |fault| (at, PrometheusProblem::Time { found: quote(found), fault });
         // A date is none of this form.
-        let numeric = found.bytes().skip(1).all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let numeric =
+            found.parse::<f64>().is_ok() && found.bytes().any(|byte| byte.is_ascii_digit());
         let read = if numeric { times.read(found) } else { Err(TimeFault::Form) };
         time_ns = Some(read.map_err(bad)?);
         (at, found) = word(text, at + found.len());

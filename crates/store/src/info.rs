@@ -29,6 +29,9 @@ pub struct Info {
     pub kept_bytes: u64,
     /// What the store's writers have handed to its device since init.
     pub wear: Wear,
+    /// The part of it whose `payload_bytes` are known: without the newest segment, where that has packed
+    /// samples. No header tells how long their records were.
+    pub counted: Wear,
     /// Bytes of the log and nanoseconds of the newest session, for a rate; `None` if nothing of it
     /// is left but one block.
     pub rate: Option<(u64, u64)>,
@@ -149,6 +152,7 @@ impl Store {
             segments_kept: 0,
             kept_bytes: 0,
             wear: self.segments.wear,
+            counted: self.segments.wear,
             rate: index.rate(),
             damaged: self.damage().len() as u32,
             sessions: Vec::new(),
@@ -220,7 +224,11 @@ impl Store {
             // As far as headers of blocks tell: with the heads of the records.
             behind.payload_bytes += last.body_bytes;
         }
+        let packed = last.is_some_and(|last| last.section_bytes > 0);
         info.wear = info.wear.with(&behind);
+        if !packed {
+            info.counted = info.wear;
+        }
         Ok(info)
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// To be counted up with the lists below.
-pub(crate) const LIST_VERSION: u32 = 1;
+pub(crate) const LIST_VERSION: u32 = 2;
 
 /// Loaded when a guest starts.
 pub(crate) const LOADED: &[&str] = &[
@@ -44,6 +44,8 @@ const AT_HAND: &[&str] = &[
     "fuse",
     "overlay",
     "nbd",
+    "xfs",
+    "btrfs",
 ];
 
 /// Copies the modules and all they need from an unpacked package to `to`, as busybox's modprobe

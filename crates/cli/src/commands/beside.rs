@@ -17,7 +17,8 @@ pub(super) fn program(name: &str) -> Result<PathBuf> {
     found.find(|file| files::exists(file)).ok_or_else(|| {
         let beside = beside.display();
         format!(
-            "expected {name} in {beside} or /usr/lib/barograph, found none: it is built with baro"
+            "expected {name} in {beside} or /usr/lib/barograph, found none: make install, or the package, \
+             puts it there"
         )
         .into()
     })

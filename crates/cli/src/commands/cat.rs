@@ -47,18 +47,18 @@ pub(crate) struct Arguments {
     ///
     /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
     /// with a point or nanoseconds since 1970, now. All in UTC.
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
+    #[arg(long, aliases = ["since", "start"], value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     from: Option<i64>,
     /// Up to this time, exclusive
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
+    #[arg(long, aliases = ["until", "end", "stop"], value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     to: Option<i64>,
     /// Only the last N rows of each of the series named
-    #[arg(long, value_name = "N", value_parser = baro_command::size::count::<usize>, requires = "series", conflicts_with_all = ["from", "to"])]
+    #[arg(long, short_alias = 'n', value_name = "N", value_parser = baro_command::size::count::<usize>, requires = "series", conflicts_with_all = ["from", "to"])]
     last: Option<usize>,
     /// Go on with what is recorded from now on, until Ctrl-C
     ///
     /// In the order in which it is recorded. With --last behind these rows.
-    #[arg(long, conflicts_with_all = ["from", "to"])]
+    #[arg(long, short_alias = 'f', conflicts_with_all = ["from", "to"])]
     follow: bool,
     /// Leave out gaps and clock steps
     #[arg(long)]

@@ -29,10 +29,10 @@ pub(crate) struct Arguments {
     ///
     /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
     /// with a point or nanoseconds since 1970, now. All in UTC.
-    #[arg(long, value_parser = time::parse_certain, allow_hyphen_values = true, value_name = "TIME")]
+    #[arg(long, aliases = ["since", "start"], value_parser = time::parse_certain, allow_hyphen_values = true, value_name = "TIME")]
     from: Option<i64>,
     /// Up to this time, exclusive
-    #[arg(long, value_parser = time::parse_certain, allow_hyphen_values = true, value_name = "TIME")]
+    #[arg(long, aliases = ["until", "end", "stop"], value_parser = time::parse_certain, allow_hyphen_values = true, value_name = "TIME")]
     to: Option<i64>,
     /// Tell what would go, and change nothing
     #[arg(long)]

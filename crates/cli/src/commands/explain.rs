@@ -125,6 +125,7 @@ fn draw(
 
 /// Reads a trace, and says on stderr if it is not whole.
 pub(super) fn read(path: &Path) -> Result<Knowledge> {
+    super::refuse_folder(path, "a trace that baro trace has recorded")?;
     let mut trace = TraceFile::open(BufReader::new(files::open(path)?))
         .map_err(|error| format!("{}: {error}", path.display()))?;
     match trace.ending() {

@@ -53,10 +53,10 @@ pub(crate) struct Arguments {
     ///
     /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
     /// with a point or nanoseconds since 1970, now. All in UTC.
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
+    #[arg(long, aliases = ["since", "start"], value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     from: Option<i64>,
     /// Up to this time, exclusive
-    #[arg(long, value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
+    #[arg(long, aliases = ["until", "end", "stop"], value_parser = time::parse, allow_hyphen_values = true, value_name = "TIME")]
     to: Option<i64>,
     /// The window of this pin instead: its name or id
     ///
@@ -184,7 +184,9 @@ fn form(arguments: &Arguments) -> Result<Output> {
         (None, _) => {
             let file = arguments.file.display();
             let text = "expected a name in .csv, .mcap, .parquet or .arrow, or --output";
-            Err(Mistake::new(format!("{file}: {text}")).into())
+            let is_store = crate::advice::is_store(&arguments.file);
+            let order = if is_store { ", found a store: STORE comes first" } else { "" };
+            Err(Mistake::new(format!("{file}: {text}{order}")).into())
         }
     }
 }

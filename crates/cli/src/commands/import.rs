@@ -120,6 +120,7 @@ impl Arguments {
             )
             .into());
         }
+        super::refuse_folder(file, "a file of samples")?;
         let by_format = match self.format {
             ImportFormat::Csv => Some(Input::Csv),
             ImportFormat::Parquet => Some(Input::Parquet),
@@ -156,7 +157,7 @@ impl Arguments {
             let file = file.display();
             let text = "expected a name in .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .lp, .influx or \
                         .line, .prom or .om, or --input";
-            format!("{file}: {text}").into()
+            Mistake::new(format!("{file}: {text}")).into()
         })
     }
 }

@@ -237,7 +237,11 @@ struct Wear {
     log_bytes: u64,
     padding_bytes: u64,
     other_bytes: u64,
+    /// At least so much was recorded.
+    recorded_bytes: u64,
+    /// What was recorded as far as it is counted, and the bytes of the log for it.
     payload_bytes: u64,
+    counted_log_bytes: u64,
     /// Bytes of the log for each byte of payload.
     amplification: Option<f64>,
     tb_per_day: Option<f64>,
@@ -247,8 +251,8 @@ struct Wear {
 impl Wear {
     fn new(info: &Info, tbw: Option<f64>) -> Self {
         let wear = info.wear;
-        let payload = wear.payload_bytes;
-        let amplification = (payload > 0).then(|| wear.log_bytes as f64 / payload as f64);
+        let (payload, counted) = (info.counted.payload_bytes, info.counted.log_bytes);
+        let amplification = (payload > 0).then(|| counted as f64 / payload as f64);
         let tb_per_day =
             info.rate.map(|(bytes, span_ns)| bytes as f64 / 1e12 * (86_400e9 / span_ns as f64));
         let left = tbw.map(|tbw| (tbw - wear.device_bytes() as f64 / 1e12).max(0.0));
@@ -258,7 +262,9 @@ impl Wear {
             log_bytes: wear.log_bytes,
             padding_bytes: wear.padding_bytes,
             other_bytes: wear.other_bytes,
+            recorded_bytes: wear.payload_bytes,
             payload_bytes: payload,
+            counted_log_bytes: counted,
             amplification,
             tb_per_day,
             days_left,
@@ -266,18 +272,28 @@ impl Wear {
     }
 
     fn print(&self, tbw: Option<f64>) {
-        let factor = self.amplification;
-        let factor =
-            factor.map_or(String::new(), |factor| format!(", that is {factor:.3} times as much"));
+        let all = self.counted_log_bytes == self.log_bytes;
+        let factor = self.amplification.map(|factor| format!("that is {factor:.3} times as much"));
+        let payload = match &factor {
+            Some(factor) if all => {
+                format!(" for {} recorded, {factor}", show_bytes(self.payload_bytes))
+            }
+            _ => String::new(),
+        };
         out!(
-            "wear      {} to the device since init: {} of the log for {} recorded{factor} \
-             ({} padding); {} beside it",
+            "wear      {} to the device since init: {} of the log{payload} ({} padding); {} beside it",
             show_bytes(self.device_bytes),
             show_bytes(self.log_bytes),
-            show_bytes(self.payload_bytes),
             show_bytes(self.padding_bytes),
             show_bytes(self.other_bytes)
         );
+        if let Some(factor) = factor.filter(|_| !all) {
+            out!(
+                "          before the newest segment {} of the log for {} recorded, {factor}",
+                show_bytes(self.counted_log_bytes),
+                show_bytes(self.payload_bytes)
+            );
+        }
         if let Some(rate) = self.tb_per_day {
             let life = match (tbw, self.days_left) {
                 (Some(tbw), Some(days)) => {
@@ -346,7 +362,7 @@ fn as_json(
         "device_log_bytes": wear.log_bytes,
         "device_padding_bytes": wear.padding_bytes,
         "device_other_bytes": wear.other_bytes,
-        "recorded_payload_bytes": wear.payload_bytes,
+        "recorded_payload_bytes": wear.recorded_bytes,
         "write_amplification": wear.amplification,
         "tb_per_day": wear.tb_per_day,
         "tbw_days_left": wear.days_left,

@@ -4,8 +4,8 @@ use super::{Format, print_json, promises};
 use crate::failure::{Mistake, Outcome, Result};
 use crate::size;
 use baro_log::{
-    Geometry, LOCK, Role, StoreLock, init_growing, open_folder, read_identity, segment_name,
-    set_when_full,
+    CATALOG, CATALOG_NEW, FOLDER, Geometry, IDENTITY, LOCK, Role, StoreLock, init_growing,
+    open_folder, read_identity, segment_name, set_when_full,
 };
 use baro_ondisk::{Identity, StoreId, WhenFull};
 use baro_promises::Look;
@@ -164,7 +164,9 @@ pub(crate) struct How {
 /// Files and folders that are there already; a file system of its own has the one of its repair.
 fn others_in(folder: &Path) -> u64 {
     let there = baro_sys::files::list(folder).unwrap_or_default();
-    there.iter().filter(|name| *name != "lost+found" && *name != LOCK).count() as u64
+    // What an init that was stopped has left is replaced.
+    let ours = ["lost+found", LOCK, FOLDER, CATALOG, CATALOG_NEW];
+    there.iter().filter(|name| !ours.contains(&name.as_str())).count() as u64
 }
 
 /// The same, unless another process has made one meanwhile.
@@ -177,6 +179,21 @@ pub(crate) fn make_if_missing(path: &Path, log_bytes: u64, how: How, quiet: bool
 
 fn is_there(cause: &(dyn std::error::Error + 'static)) -> bool {
     matches!(cause.downcast_ref(), Some(baro_log::Error::Exists { .. }))
+}
+
+/// Refuses what has no room before it fills the disk. What is there of an earlier one is replaced, so then only
+/// writing can tell.
+fn refuse_if_larger(path: &Path, needed_bytes: u64, free_bytes: Option<u64>) -> Result<()> {
+    let there = [IDENTITY, FOLDER].iter().any(|name| baro_sys::files::exists(&path.join(name)));
+    let Some(free) = free_bytes.filter(|free| !there && *free < needed_bytes) else {
+        return Ok(());
+    };
+    let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+    let source = baro_sys::Error::new("allocate", path, full);
+    let failure = baro_log::Error::NoRoom { path: path.to_owned(), needed_bytes, source };
+    // Only if it was made for this: another one has something in it.
+    baro_sys::files::remove_if_empty(path);
+    Err(format!("{failure}; {} were free", size::show_bytes(free)).into())
 }
 
 /// Makes a store; shows progress on a terminal unless `quiet`.
@@ -204,6 +221,7 @@ pub(crate) fn make(path: &Path, log_bytes: u64, how: How, quiet: bool) -> Result
         }
     };
     let free_bytes = disk.available_bytes();
+    refuse_if_larger(path, total, free_bytes.as_ref().ok().copied().flatten())?;
     let made =
         init_growing(&disk, path, id, clock::realtime_ns(), &geometry, segments as u32, progress);
     if !quiet {

@@ -120,6 +120,7 @@ impl NewFile {
         keep(&temporary);
         finished.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::from(taken(&self.path)),
+            kind if is_full(kind) => Failure::from(format!("{error}{FULL}")),
             _ => error.into(),
         })?;
         Ok(files::size_bytes(&self.path)?)
@@ -151,6 +152,13 @@ pub(crate) fn ordinary(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// What to do where the disk is full. A file that `--force` was to replace is as it was.
+const FULL: &str = "; nothing of it is kept: make room there, or name a file in another place";
+
+fn is_full(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
 fn taken(path: &Path) -> String {
     format!("{}: is there already; name another file, or replace it: --force", path.display())
 }
@@ -160,7 +168,8 @@ impl Write for NewFile {
         let Some(out) = &mut self.out else { return Ok(bytes.len()) };
         // By its name: who reads the reason knows no more of it.
         let named = |error: io::Error| {
-            io::Error::new(error.kind(), format!("{}: write: {error}", self.path.display()))
+            let next = if is_full(error.kind()) { FULL } else { "" };
+            io::Error::new(error.kind(), format!("{}: write: {error}{next}", self.path.display()))
         };
         let written = out.write(bytes).map_err(named)?;
         self.bytes += written as u64;

@@ -55,10 +55,10 @@ pub(crate) struct Arguments {
     ///
     /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
     /// with a point or nanoseconds since 1970, now. In UTC, or in --zone.
-    #[arg(long, value_parser = Moment::parse, allow_hyphen_values = true, value_name = "TIME")]
+    #[arg(long, aliases = ["since", "start"], value_parser = Moment::parse, allow_hyphen_values = true, value_name = "TIME")]
     from: Option<Moment>,
     /// Up to this time, exclusive
-    #[arg(long, value_parser = Moment::parse, allow_hyphen_values = true, value_name = "TIME")]
+    #[arg(long, aliases = ["until", "end", "stop"], value_parser = Moment::parse, allow_hyphen_values = true, value_name = "TIME")]
     to: Option<Moment>,
     /// One value for each step of time: 10m, 1d, 1w, 1mo
     ///
@@ -89,7 +89,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "WITH", hide_short_help = true)]
     fill: Option<Empty>,
     /// Only the last N rows of each series
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", value_parser = rows_after_last)]
+    #[arg(long, short_alias = 'n', value_name = "N", num_args = 0..=1, default_missing_value = "1", value_parser = rows_after_last)]
     last: Option<usize>,
     /// At most N rows in all
     #[arg(long, value_name = "N", value_parser = size::count::<u64>)]
@@ -183,7 +183,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     // Who asks for no rows gets none.
     if notes.rows == 0 && last != Some(0) && limit != Some(0) {
-        tell_nothing(interval);
+        // The last sample before a step counts too, so of a single one there is none.
+        let two = |every: &Every| {
+            use Aggregate::{Delta, Increase, Rate};
+            matches!(every.aggregate, Delta | Increase | Rate)
+        };
+        match every.filter(two) {
+            Some(every) => say!(
+                "note: no rows: nothing of this was recorded then, or single samples, which have no {}",
+                every.aggregate.name()
+            ),
+            None => tell_nothing(interval),
+        }
     }
     tell(&told);
     if let Some(aggregate) = every.map(|every| every.aggregate) {

@@ -23,6 +23,8 @@ use super::{Format, init};
 use crate::failure::{Mistake, Outcome, Result};
 use crate::size;
 use baro_ingest::Fed;
+use baro_log::Geometry;
+use baro_ondisk::WhenFull;
 use baro_ondisk::limits::RECORD_BYTES_MAX;
 use baro_recorder::inspect::FoundRing;
 use baro_recorder::{Closed, Options, Producer, Recorder, RingReport, Rings};
@@ -102,7 +104,7 @@ pub(crate) struct Arguments {
     /// With --init: when full, reuse the oldest part
     ///
     /// Without it new records are refused then.
-    #[arg(long, requires = "init")]
+    #[arg(long)]
     recycle: bool,
     /// Record this machine's kernel counters
     ///
@@ -357,6 +359,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Ok(Outcome::lost_if(lost || bad || unsettled || damaged))
 }
 
+/// What the parser takes and is outside of its limits, by the names of the settings.
+pub(crate) fn limits(arguments: &Arguments) -> Vec<(&'static str, String)> {
+    check::limits(arguments)
+}
+
 /// Makes the store with `--init`; whether there is one already.
 fn make_if_missing(arguments: &Arguments) -> Result<bool> {
     let is_there = baro_sys::files::exists(&arguments.store.join(baro_log::IDENTITY));
@@ -370,7 +377,32 @@ fn make_if_missing(arguments: &Arguments) -> Result<bool> {
             quiet,
         )?;
     }
+    if is_there && arguments.init.is_some() {
+        tell_of_init(arguments);
+    }
     Ok(is_there)
+}
+
+/// Says where --init asks for another store than the one that is there: that one stays as it is.
+fn tell_of_init(arguments: &Arguments) {
+    let path = &arguments.store;
+    let Ok(disk) = baro_log::open_folder(path) else { return };
+    let Ok(found) = baro_log::read_identity(&disk, path) else { return };
+    let when_full = if arguments.recycle { WhenFull::Recycle } else { found.when_full };
+    let wanted = arguments.init.map(|bytes| Geometry::for_log(bytes, when_full));
+    let Some(Ok(wanted)) = wanted else { return };
+    let wanted = wanted.fitted_to(&disk);
+    let (path, bytes) = (path.display(), found.segment_bytes * u64::from(found.segments));
+    if wanted.segment_bytes * u64::from(wanted.segments) != bytes {
+        let bytes = size::show_bytes(bytes);
+        say!("note: {path} is there and has {bytes}: --init is for one that is to be made");
+    }
+    if when_full != found.when_full {
+        say!(
+            "note: {path} is there and refuses new records when it is full; --recycle is for one that is \
+             to be made; to change this one: baro init {path} --when-full recycle"
+        );
+    }
 }
 
 /// What is wrong with what was typed, before anything is made.
@@ -378,6 +410,12 @@ fn refuse_mistakes(arguments: &Arguments) -> Result<()> {
     let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
     if let Some((option, said)) = check::option_fault(&arguments.tuning.options(frame_bytes)) {
         return Err(Mistake::new(format!("--{option}: {said}")).into());
+    }
+    if let Some(said) = check::recycle_fault(arguments) {
+        return Err(Mistake::new(format!("--recycle: {said}")).into());
+    }
+    if let Some(said) = frame_bytes::too_small(arguments) {
+        return Err(Mistake::new(format!("--frame-bytes: {said}")).into());
     }
     if let Some((option, wanted)) = unused::fault(arguments) {
         return Err(Mistake::new(format!("--{option}: expected {wanted}, found none")).into());
@@ -502,6 +540,8 @@ fn record_with(
     let end_ns = duration_ns.map_or(u64::MAX, |duration| started_ns.saturating_add(duration));
     let alone = recorder.opening().alone;
     let ends = Ends::here();
+    // What fails alone is the end's result, and told once.
+    let sole = feeds.len() == 1 && attached.is_empty();
     let fed = std::thread::scope(|scope| {
         let mut running: Vec<_> = Vec::new();
         for feed in feeds {
@@ -512,7 +552,11 @@ fn record_with(
                     let _told = ends.one();
                     let name = feed.name();
                     // The other sources go on; what failed is told now and is the end's result.
-                    feed.run(recorder, stop).inspect_err(|error| say!("{name} has ended: {error}"))
+                    feed.run(recorder, stop).inspect_err(|error| {
+                        if !sole {
+                            say!("{name} has ended: {error}");
+                        }
+                    })
                 })?;
             running.push(thread);
         }
@@ -548,6 +592,11 @@ fn record_with(
     match failed {
         // Where the store was taken away, that is why: what is lost with it is told instead.
         Some(failed) if closed.damage.is_empty() => Err(failed),
-        _ => Ok(Recording { elapsed_ns, closed, fed, attached, alone }),
+        failed => {
+            if let Some(failed) = failed.filter(|_| sole) {
+                say!("the source has ended: {failed}");
+            }
+            Ok(Recording { elapsed_ns, closed, fed, attached, alone })
+        }
     }
 }

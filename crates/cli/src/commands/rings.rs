@@ -130,7 +130,7 @@ fn of_gone(path: &Path, wanted: Option<&Path>) -> Result<RingSearch> {
     if !found.rings.iter().all(of_one) {
         return Err(format!(
             "{path}: expected rings of one store, found those of several that were here; if one was moved, \
-             give it its rings: baro rings STORE --adopt",
+             give it its rings: baro rings STORE --adopt; if none comes back, remove the files that baro rings shows",
             path = path.display()
         )
         .into());

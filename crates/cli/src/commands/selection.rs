@@ -34,7 +34,7 @@ pub(crate) fn named(store: &Store, selectors: &[String]) -> Result<Selection> {
             let typed = typed.and_then(|at| selectors.get(at)).unwrap_or(&unknown.name);
             unknown_name(store, typed)
         }
-        other => other.into(),
+        other => unquoted(other),
     })
 }
 
@@ -42,7 +42,22 @@ pub(crate) fn named(store: &Store, selectors: &[String]) -> Result<Selection> {
 pub(crate) fn selector(store: &Store, text: &str) -> Result<Selector> {
     match store.catalog().lookup(text)? {
         Some(found) => Ok(Selector::name(&found.name)),
-        None => Ok(Selector::parse(&understood(store, text)?)?),
+        None => {
+            let parsed = Selector::parse(&understood(store, text)?);
+            parsed.map_err(|error| unquoted(Error::from(error)))
+        }
+    }
+}
+
+/// A failure, and where no quotes are around a label's value who may have taken them.
+fn unquoted(error: Error) -> Failure {
+    let said = error.to_string();
+    match error {
+        Error::Selector(_) if said.contains("expected a value in quotes") => format!(
+            "{said} (has a shell taken them? Put the selector in single quotes: 'temp{{room=\"a\"}}')"
+        )
+        .into(),
+        other => other.into(),
     }
 }
 
@@ -72,7 +87,19 @@ fn as_regex(pattern: &str) -> String {
     pattern.chars().map(sign).collect()
 }
 
+/// That it may be there all the same, where the file with the names is damaged.
 fn unknown_name(store: &Store, text: &str) -> Failure {
+    let failure = not_there(store, text);
+    let damage = store.catalog().damage();
+    match damage.first() {
+        None => failure,
+        Some(damage) => {
+            format!("{failure}; names are missing: {damage}; {}", damage.next_step()).into()
+        }
+    }
+}
+
+fn not_there(store: &Store, text: &str) -> Failure {
     let wanted = text.split('{').next().unwrap_or(text).trim();
     let is_pattern = wanted.contains(['*', '?']);
     let letters = wanted.replace(['*', '?'], "");

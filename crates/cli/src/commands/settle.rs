@@ -26,8 +26,8 @@ pub(crate) struct Arguments {
     all: bool,
     /// Drop runs that are older than this
     ///
-    /// By their newest sample, measured from the newest one of all; nothing is dropped if that lies in
-    /// the future.
+    /// By their newest sample, measured from the newest one of all or from the clock, whichever is
+    /// earlier.
     #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
     keep_runs: Option<u64>,
     /// Drop the oldest runs while all together are larger than this

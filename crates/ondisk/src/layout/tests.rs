@@ -89,7 +89,7 @@ fn every_mistake_names_its_field() {
         ("", "expected name:type@offset"),
         ("a", "field \"a\", character 1"),
         ("a:u8@0,b:i12@1", "field \"b\", character 10 of the text: expected a type"),
-        ("a:u8@x", "expected an offset in bytes, found \"\""),
+        ("a:u8@x", "expected an offset in bytes, found \"x\""),
         ("a:u8@99999999999", "expected an offset in bytes"),
         ("a:u8@0*", "expected a scale"),
         ("a:u8@0*0", "expected a scale that is a number other than 0"),

@@ -72,6 +72,11 @@ impl<'a> Reader<'a> {
         (at, taken)
     }
 
+    /// What was found; where nothing of what is expected was, all that stands there.
+    fn or_rest(&self, taken: &'a str) -> &'a str {
+        if taken.is_empty() { self.rest } else { taken }
+    }
+
     fn take(&mut self, mark: char) -> bool {
         let Some(rest) = self.rest.strip_prefix(mark) else { return false };
         self.rest = rest;
@@ -92,7 +97,7 @@ impl<'a> Reader<'a> {
         });
         match text.parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(value),
-            _ => self.fail(at, expected, text),
+            _ => self.fail(at, expected, self.or_rest(text)),
         }
     }
 
@@ -108,7 +113,7 @@ impl<'a> Reader<'a> {
         };
         let Some(kind) = FieldType::from_name(kind_name) else {
             let expected = "a type: u8 to u64, i8 to i64, f32, f64 or bool, with be for big-endian";
-            return self.fail(kind_at, expected, kind);
+            return self.fail(kind_at, expected, self.or_rest(kind));
         };
         let mut elements = None;
         if self.take('[') {
@@ -123,7 +128,7 @@ impl<'a> Reader<'a> {
             let (at, offset) = self.until(|c| !c.is_ascii_digit());
             offset_bytes = offset.parse().ok();
             if offset_bytes.is_none() {
-                return self.fail(at, "an offset in bytes", offset);
+                return self.fail(at, "an offset in bytes", self.or_rest(offset));
             }
         }
         let mut field = Field::new(name, kind, offset_bytes.unwrap_or(u32::MAX));

@@ -76,6 +76,9 @@ pub struct Ledger {
     /// How many of the oldest segments may be found with their earlier life, because the device
     /// failed when it was their turn. Those that came after them are gone, which is no damage.
     pub passed_over: usize,
+    /// A write or a sync has failed, and not all segments have been started since: some may stand there
+    /// without a block, only to say which blocks of others are dead.
+    pub failed: bool,
     /// Pins were granted, so that old segments stay where later ones are recycled.
     pub pinning: bool,
     /// What the pins of the store must hold, by id.

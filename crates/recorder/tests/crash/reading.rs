@@ -114,11 +114,7 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
         }
         from += of_session;
     }
-    let told = ledger.books.iter().filter(|(_, book)| book.alive && book.durable > 0);
-    let there = |producer| contents.next.contains_key(producer);
-    if told.clone().count() > 0 && !told.clone().any(|(producer, _)| there(producer)) {
-        return Err("of what was durable nothing is left".to_owned());
-    }
+    something_is_left(&contents, ledger)?;
     for (producer, book) in &ledger.books {
         let next = contents.next.get(producer).copied().unwrap_or(0);
         // What earlier producers left may go piece by piece; so may what is left of a living one
@@ -140,6 +136,21 @@ pub fn check(disk: &SimDisk, ledger: &Ledger) -> Result<Contents, String> {
         format!("{error}; segments {of:?}, pins {:?}", pins.pins.values().collect::<Vec<_>>())
     })?;
     Ok(contents)
+}
+
+/// That of what producers were told to be durable something is there.
+fn something_is_left(contents: &Contents, ledger: &Ledger) -> Result<(), String> {
+    let told = ledger.books.iter().filter(|(_, book)| book.alive && book.durable > 0);
+    let there = |producer| contents.next.contains_key(producer);
+    // Segments are reused in their order, so the last one with blocks may go before those without.
+    let may_be_empty = ledger.recycling && ledger.failed;
+    if told.clone().count() > 0
+        && !told.clone().any(|(producer, _)| there(producer))
+        && !may_be_empty
+    {
+        return Err("of what was durable nothing is left".to_owned());
+    }
+    Ok(())
 }
 
 /// Claims of a session's segments and of headers that more was durable than is there.

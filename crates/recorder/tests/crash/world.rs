@@ -123,6 +123,8 @@ pub struct World {
     epoch: u64,
     /// Epochs at which segments failed, and how many of this session.
     failures: Vec<u64>,
+    /// The newest segment when a write or a sync failed last.
+    failed: Option<u64>,
     suspect: u32,
     /// Steps since the clock's whole second in which nothing was pending.
     idle_steps: (u64, u64),
@@ -166,6 +168,7 @@ impl World {
             last_producer: 0,
             epoch: 0,
             failures: Vec::new(),
+            failed: None,
             suspect: 0,
             idle_steps: (0, 0),
         }
@@ -293,10 +296,12 @@ impl World {
         self.now_ns = self.now_ns.max(next_ns);
         device.now_ns = self.now_ns;
         let now = self.now();
+        let mut failed = false;
         while let Some(event) = device.next_event() {
             match event {
                 Event::Effect(what) => self.say(|| what),
                 Event::Completion(completion) => {
+                    failed |= completion.result.is_err();
                     self.say(|| format!("  done {} {:?}", completion.ticket, completion.result));
                     engine.complete(now, completion);
                 }
@@ -332,6 +337,10 @@ impl World {
         let turn = u64::from(self.plan.segments) + 2;
         self.failures.retain(|epoch| epoch + turn > started);
         self.ledger.passed_over = self.failures.len();
+        if failed {
+            self.failed = Some(started);
+        }
+        self.ledger.failed = self.failed.is_some_and(|epoch| epoch + turn > started);
         let second = self.now_ns / 1_000_000_000;
         if second != self.idle_steps.0 || pushes || device.pending() > 0 {
             self.idle_steps = (second, 0);

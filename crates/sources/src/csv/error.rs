@@ -7,6 +7,7 @@
 //! Invariant: an error quotes little of the input, so that a hostile line does not fill the log.
 //! Held by `super::tests::errors_quote_little`.
 
+use crate::form::Kind;
 use crate::lines::{NOT_UTF8, UTF16, Unread};
 use crate::sample::Refused;
 use crate::time::TimeFault;
@@ -156,6 +157,13 @@ pub enum CsvProblem {
     },
     /// The series has no name.
     SeriesEmpty,
+    /// The value is none of the kind that is said for it.
+    OfKind {
+        /// The kind.
+        kind: Kind,
+        /// What it is.
+        found: String,
+    },
     /// The value is no number and no truth value.
     Value {
         /// What it is.
@@ -304,6 +312,9 @@ impl fmt::Display for CsvProblem {
             }
             Self::Result { first, found } => other_result(formatter, first, found),
             Self::SeriesEmpty => write!(formatter, "expected the name of a series, found nothing"),
+            Self::OfKind { kind, found } => {
+                write!(formatter, "expected {}, found {found:?}", kind.expected())
+            }
             Self::Value { found } => write!(
                 formatter,
                 "expected a number, true or false, or text in quotes, found {found:?}"

@@ -231,13 +231,24 @@ impl Values {
         let value = match kind {
             Kind::Text => Ok(Scalar::Text(text.clone())),
             Kind::F64 => number::float(&text).map(Scalar::Float),
-            Kind::I64 | Kind::U64 => number::integer(&text),
+            Kind::I64 => number::integer(&text),
+            Kind::U64 => match number::integer(&text) {
+                Ok(Scalar::Integer(value)) if value < 0 => Err(NumberFault::Form),
+                value => value,
+            },
             Kind::Bool => match number::scalar(&text) {
                 Ok(value @ Scalar::Boolean(_)) => Ok(value),
                 _ => Err(NumberFault::Form),
             },
         };
-        Ok((value.map_err(|fault| fail(fault, &text))?, Mark::As(kind.declares())))
+        let value = value.map_err(|fault| match fault {
+            NumberFault::Form => {
+                let problem = CsvProblem::OfKind { kind, found: quote(&text) };
+                Fault { offset, problem }
+            }
+            fault => fail(fault, &text),
+        });
+        Ok((value?, Mark::As(kind.declares())))
     }
 }
 

@@ -375,7 +375,15 @@ fn types_are_said_in_a_column() {
             "6 1 e Boolean(true) As(Bool)",
         ]
     );
-    assert!(found[5].starts_with("line 7, column 5: expected a number"), "{found:?}");
+    assert!(found[5].starts_with("line 7, column 5: expected an integer of 64"), "{found:?}");
+    for (value, kind, said) in [
+        ("-1", "u64", "an integer from 0 on"),
+        ("1", "bool", "true or false"),
+        ("x", "f64", "a number"),
+    ] {
+        let found = plain(&format!("1,a,{value},{kind}\n"));
+        assert!(found[0].contains(&format!("expected {said}, since {kind} is said")), "{found:?}");
+    }
     assert!(found[6].contains("line 8, column 7: expected the end of the line"), "{found:?}");
     assert_eq!(found[7], "9 1 h Text(\"\") As(Text)");
     assert_eq!(plain("1,a,5,i64\n"), ["1 1 a Integer(5) As(I64)"]);
@@ -750,7 +758,7 @@ fn annotated_tables_become_series() {
             "23 7 m_u{site=\"x\"} Unsigned(18446744073709551615) As(I64)",
             "23 7 m_on{site=\"x\"} Boolean(true) As(Bool)",
             "24 8 m_u{site=\"x\"} Integer(1) As(I64)",
-            "line 25, column 38: column \"n\": expected a number, true or false, or text in quotes, \
+            "line 25, column 38: column \"n\": expected an integer of 64 bits, since i64 is said, \
              found \"1.5\"",
         ]
     );

@@ -2,6 +2,7 @@
 //!
 //! Invariant: an error quotes little of the input. Held by `super::tests::errors_quote_little`.
 
+use crate::form::Kind;
 use crate::lines::{NOT_UTF8, UTF16};
 use crate::milliseconds::InMilliseconds;
 use crate::sample::Refused;
@@ -140,6 +141,15 @@ pub enum JsonProblem {
         /// The key.
         key: String,
     },
+    /// A value is none of the kind that is said for it.
+    OfKind {
+        /// Its series.
+        series: String,
+        /// The kind.
+        kind: Kind,
+        /// What it is.
+        found: String,
+    },
     /// A value is no number of 64 bits, no truth value and no text.
     Value {
         /// Its series.
@@ -249,6 +259,9 @@ impl fmt::Display for JsonProblem {
                 formatter,
                 "expected label or skip for {key:?} beside a key that names the series and its value"
             ),
+            Self::OfKind { series, kind, found } => {
+                write!(formatter, "series {series:?}: expected {}, found {found}", kind.expected())
+            }
             Self::Value { series, found } => write!(
                 formatter,
                 "series {series:?}: expected a number of 64 bits, true or false, or a text, found {found}"

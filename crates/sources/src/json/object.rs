@@ -286,7 +286,12 @@ fn typed<'a>(
     let digits = matches!(text.as_bytes().first(), Some(b'-' | b'0'..=b'9'));
     let value = match kind {
         Kind::F64 if digits => number::float(text).ok().map(Scalar::Float),
-        Kind::I64 | Kind::U64 if digits => number::integer(text).ok(),
+        Kind::I64 if digits => number::integer(text).ok(),
+        Kind::U64 if digits => {
+            let negative =
+                |value: &Scalar<'_>| matches!(value, Scalar::Integer(value) if *value < 0);
+            number::integer(text).ok().filter(|value| !negative(value))
+        }
         kind => scalar(series, raw).ok().filter(|value| {
             matches!(
                 (kind, value),
@@ -296,6 +301,6 @@ fn typed<'a>(
             )
         }),
     };
-    let fail = || JsonProblem::Value { series: quote(series), found: quote(text) };
+    let fail = || JsonProblem::OfKind { series: quote(series), kind, found: quote(text) };
     Ok((value.ok_or_else(fail)?, Mark::As(kind.declares())))
 }

@@ -94,6 +94,8 @@ fn labels_have_escapes_and_names_may_be_in_quotes() {
         of("{\"my metric\",\"data centre\"=\"x\"} 2 1.5"),
         ["1 Some(1500000000) {\"my metric\",\"data centre\"=\"x\"} Float(2.0)"]
     );
+    // As clients of OpenMetrics write seconds.
+    assert_eq!(of("a 8 1.700000001e+09"), ["1 Some(1700000001000000000) a Float(8.0)"]);
 }
 
 #[test]
@@ -103,6 +105,7 @@ fn what_is_no_sample_is_refused_with_its_place() {
         ("up x", "column 4: expected a number, NaN or +Inf, found \"x\""),
         ("up 1e999", "column 4: expected a number that a float"),
         ("up 1 x", "column 6: expected a time (seconds with a point"),
+        ("up 1 2026-01-02", "column 6: expected a time (seconds with a point"),
         ("up 1 2026-01-02T03:04:05Z", "column 6: expected a time (seconds with a point"),
         ("up 1 1.5 x", "column 10: expected the end of the line, or an exemplar, found \"x\""),
         ("up 1 1.5 # x", "column 10: expected the end of the line, or an exemplar"),

@@ -7,7 +7,7 @@ use crate::commands::making::{NewFile, ordinary};
 use crate::failure::{Mistake, Result};
 use baro_export::rows::{Rows, Told};
 use baro_export::{Arrow, Csv, Json, Parquet, csv};
-use baro_store::{Aggregate, Every, Selection};
+use baro_store::{Aggregate, Every, Selection, ValueType};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -88,15 +88,23 @@ pub(super) fn rows_of<'a, W: Write + Send + 'a>(
     every: Option<Every>,
     out: W,
 ) -> Result<Box<dyn Rows + 'a>> {
-    // What is made of many is no sample to be recorded again; one of them is.
-    use Aggregate::{First, Last, Max, Min};
-    let samples = every.is_none_or(|every| matches!(every.aggregate, First | Last | Max | Min));
+    // Counts are integers whatever is counted, and small: nobody takes them for another type.
+    let counts = every.is_some_and(|every| every.aggregate == Aggregate::Count);
+    let typed = match every {
+        None => csv::needs_types(selection),
+        Some(every) => {
+            let results = selection.columns().iter().filter_map(|column| column.kind);
+            let mut results = results.filter_map(|kind| every.aggregate.result(kind));
+            use ValueType::{I64, Text, U64};
+            !counts && results.any(|kind| matches!(kind, I64 | U64 | Text))
+        }
+    };
     Ok(match format {
         RowsFormat::Table => Box::new(Table::new(out)),
         RowsFormat::Text => Box::new(Text::new(out)),
-        RowsFormat::Csv => Box::new(Csv::typed(out, samples && csv::needs_types(selection))),
-        RowsFormat::Json => Box::new(Json::array(out).typed(every.is_none())),
-        RowsFormat::Ndjson => Box::new(Json::lines(out).typed(every.is_none())),
+        RowsFormat::Csv => Box::new(Csv::typed(out, typed)),
+        RowsFormat::Json => Box::new(Json::array(out).typed(!counts)),
+        RowsFormat::Ndjson => Box::new(Json::lines(out).typed(!counts)),
         RowsFormat::Arrow => Box::new(Arrow::new(selection, every, out)?),
         RowsFormat::Parquet => Box::new(Parquet::new(selection, every, out)?),
     })

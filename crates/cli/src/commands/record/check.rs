@@ -60,6 +60,34 @@ pub(super) fn option_fault(options: &Options) -> Option<(&'static str, String)> 
 
 /// By the name of the setting.
 fn faults(arguments: &Arguments) -> Vec<(&'static str, String)> {
+    let mut found = limits(arguments);
+    let store = &arguments.store;
+    let is_there = baro_sys::files::exists(&store.join(baro_log::IDENTITY));
+    // A plain file is made, and no store needed.
+    if !arguments.plain && (is_there || arguments.init.is_none()) {
+        let opened = baro_log::open_folder(store);
+        let read = opened.and_then(|folder| baro_log::read_identity(&folder, store).map(drop));
+        found.extend(read.err().map(|error| ("store", error.to_string())));
+    }
+    let unused = unused::fault(arguments);
+    found.extend(unused.map(|(option, wanted)| (option, format!("expected {wanted}, found none"))));
+    found.extend(declare::fault(arguments).map(|said| ("layout", said)));
+    found
+}
+
+/// That --recycle is for a store that is made.
+pub(super) fn recycle_fault(arguments: &Arguments) -> Option<String> {
+    let store = arguments.store.display();
+    (arguments.recycle && arguments.init.is_none()).then(|| {
+        format!(
+            "expected init beside it, which makes the store, found none; of a store that is there: baro \
+             init {store} --when-full recycle"
+        )
+    })
+}
+
+/// Those of a setting by itself, which stay wrong whatever else is put right.
+pub(super) fn limits(arguments: &Arguments) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     let store = &arguments.store;
     if let Some(log_bytes) = arguments.init
@@ -68,26 +96,19 @@ fn faults(arguments: &Arguments) -> Vec<(&'static str, String)> {
         found.push(("init", error.to_string()));
     }
     let is_there = baro_sys::files::exists(&store.join(baro_log::IDENTITY));
-    // A plain file is made, and no store needed.
-    if !arguments.plain && (is_there || arguments.init.is_none()) {
-        let opened = baro_log::open_folder(store);
-        let read = opened.and_then(|folder| baro_log::read_identity(&folder, store).map(drop));
-        found.extend(read.err().map(|error| ("store", error.to_string())));
-    }
     let frame_bytes = usize::try_from(arguments.frame_bytes).unwrap_or(usize::MAX);
     let record_bytes = match arguments.stdin {
         Some(Input::Frames) if is_there => frame_bytes::largest_of(store),
         _ => frame_bytes,
     };
     found.extend(option_fault(&arguments.tuning.options(record_bytes)));
+    found.extend(recycle_fault(arguments).map(|said| ("recycle", said)));
+    found.extend(frame_bytes::too_small(arguments).map(|said| ("frame-bytes", said)));
     found.extend(arguments.text.form().err().map(|error| ("columns", error.to_string())));
     for address in &arguments.udp {
         let said = udp::is_open(*address, arguments.udp_network);
         found.extend(said.map(|said| ("udp", format!("{address}: {said}"))));
     }
-    let unused = unused::fault(arguments);
-    found.extend(unused.map(|(option, wanted)| (option, format!("expected {wanted}, found none"))));
-    found.extend(declare::fault(arguments).map(|said| ("layout", said)));
     found.extend(arguments.http.fault().map(|said| ("http", said)));
     found
 }

@@ -205,14 +205,14 @@ fn print_text(opening: &Opening, recording: &Recording, store: &Path) {
     if recording.closed.left > 0 {
         out!(
             "{} records could not be made durable, {} of them of earlier runs; they wait in the ring \
-             files for the next open",
+             files for the next open, and those of this run count as lost until then",
             recording.closed.left,
             recording.closed.left_before
         );
     }
     if recording.closed.refused_before > 0 {
         out!(
-            "{} records were refused in an earlier run that was killed: gaps in the log now",
+            "{} records were refused in an earlier run, which could not log it: gaps in the log now",
             recording.closed.refused_before
         );
     }
@@ -269,7 +269,14 @@ fn lost_words(recording: &Recording) -> String {
 /// Why the log took no more at the end, and what to do.
 fn why_lost(recording: &Recording, store: &Path) -> Option<String> {
     let full = recording.closed.status.trouble == Trouble::LogFull;
-    let store = store.display();
+    let (store, growth) = (store.display(), &recording.closed.status.growth);
+    if full && growth.grown < growth.target {
+        return Some(format!(
+            "the log is full with {} of its {} segments: expected room for the others on the file system of \
+             {store}; free some there",
+            growth.grown, growth.target
+        ));
+    }
     full.then(|| {
         format!(
             "the log is full: expected room or one that recycles; make it reuse its oldest part with \
@@ -279,12 +286,13 @@ fn why_lost(recording: &Recording, store: &Path) -> Option<String> {
 }
 
 fn print_fed(fed: &Fed, kept: u64) {
+    // What is generated are frames of a channel, and so is what has no samples.
+    let frames = fed.name == "generate" || (fed.records > 0 && fed.samples == 0);
     let at = |quantile| show_ns(fed.push_ns.value_at_quantile(quantile));
     out!(
         "{}: {}, {}, {}, {}{}{}",
         fed.name,
-        // What is generated are frames of a channel.
-        plural(fed.series as u64, if fed.name == "generate" { "channel" } else { "series" }),
+        plural(fed.series as u64, if frames { "channel" } else { "series" }),
         plural(fed.records, "record"),
         plural(kept, "sample"),
         show_bytes(fed.bytes),

@@ -12,7 +12,7 @@ use super::slow::{is_asleep, tell_of, tell_of_memory, who};
 use crate::failure::{Failure, NotStarted, Outcome, Result};
 use baro_command::BEGUN;
 use baro_probes::{ProbeOptions, Probes};
-use baro_sys::{clock, termination};
+use baro_sys::{clock, schedule, termination};
 use baro_trace::collect::{
     Beside, CollectError, Options, STACKS_OF_ALL, Session, Summary, known_events, names_are_hidden,
     rare_events,
@@ -208,6 +208,16 @@ fn start(recording: &Recording<'_>, path: &Path) -> Result<Session> {
         // It says where in the file, and not which.
         CollectError::Trace(error) => {
             Failure::from(format!("the trace {}: {error}; name another place", path.display()))
+        }
+        // The reason to be told first: in another place it would fail for want of rights next.
+        CollectError::Output { path, source }
+            if source.kind() == std::io::ErrorKind::PermissionDenied && !schedule::is_root() =>
+        {
+            Failure::from(format!(
+                "run it as root, which recording the kernel needs (this user cannot make the trace {} either: \
+                 {source}; name another place for it)",
+                path.display()
+            ))
         }
         other => other.into(),
     })?;
