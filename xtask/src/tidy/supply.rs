@@ -66,7 +66,10 @@ const SEVERAL: &[(&str, &str)] = &[
         "getrandom",
         "const-random and ahash behind arrow-array, and rand of tungstenite and proptest, each ask for another",
     ),
-    ("rand_core", "rand_xoshiro behind pco, and rand of tungstenite and proptest, each ask for another"),
+    (
+        "rand_core",
+        "rand_xoshiro behind pco, and rand of tungstenite and proptest, each ask for another",
+    ),
     ("syn", "macros of two generations; while compiling only"),
     ("toml", "cbindgen's own, a build tool"),
     ("toml_datetime", "as toml"),
