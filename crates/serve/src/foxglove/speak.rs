@@ -1,18 +1,18 @@
-//! One client: what it is told, what it asks for, and how it ends.
+//! One client: what it is told, when it is heard ([`hear`]), and how it ends.
 //!
 //! One thread reads and writes by turns. It waits for what is recorded, not for the client, whose few messages
 //! are looked for some times a second. A client that takes nothing, or does not answer pings, is closed.
 
+mod hear;
+
 use super::Foxglove;
 use super::client::{Client, Entered};
-use super::ops::{self, Op};
-use super::queue::{Taken, Waiting};
+use super::queue::Waiting;
 use super::told::{Notice, server_info};
 use super::topics::{Topics, Wanted};
 use crate::live::Live;
 use baro_net::{Request, Talk};
 use baro_sys::clock;
-use std::io::ErrorKind;
 use tungstenite::error::{CapacityError, ProtocolError};
 use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
@@ -40,16 +40,12 @@ const DROPPED_NS: u64 = 5_000_000_000;
 const DROPPED_SENT_NS: u64 = 1_000_000_000;
 /// Where nothing was recorded for so long, time goes on by itself, so far behind the clock.
 const QUIET_NS: u64 = 1_000_000_000;
-/// Refusals of parts of one message that are told one by one.
-const REFUSALS_MAX: usize = 8;
 /// What a frame that closes has room for, RFC 6455 section 5.5.
 const REASON_BYTES_MAX: usize = 123;
 
 /// Ids of notices.
 const DROPPED: &str = "dropped";
 const LEFT_OUT: &str = "left-out";
-const REFUSED: &str = "refused";
-const TOPICS: &str = "topics";
 
 /// Why it ends.
 enum End {
@@ -188,86 +184,6 @@ impl Speaker<'_, '_, '_, '_> {
             self.client().wait(TURN_NS);
         }
         Ok(())
-    }
-
-    /// Hears what has come, until the wait is over.
-    fn hear(&mut self, foxglove: &Foxglove) -> Outcome<()> {
-        loop {
-            let message = match self.socket.read() {
-                Ok(message) => message,
-                Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(end_of(error)),
-            };
-            self.heard_ns = clock::monotonic_ns();
-            match message {
-                Message::Text(text) => match ops::of_text(text.as_str()) {
-                    Ok(op) => {
-                        let refused = self.work(op);
-                        foxglove.clients.have_changed();
-                        for message in refused {
-                            self.text(Notice::error(TOPICS, message).text())?;
-                        }
-                    }
-                    Err(message) => self.text(Notice::error(REFUSED, message).text())?,
-                },
-                Message::Binary(bytes) => {
-                    self.text(Notice::error(REFUSED, ops::of_bytes(&bytes)).text())?;
-                }
-                Message::Close(_) => {
-                    // The answer is on its way with this.
-                    let _ = self.socket.flush();
-                    return Err(End::Gone);
-                }
-                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
-            }
-        }
-    }
-
-    /// Does what is asked for; what of it cannot be is told.
-    fn work(&self, op: Op) -> Vec<String> {
-        let mut state = self.client().lock();
-        let (mut refused, mut count) = (Vec::new(), 0);
-        let mut refuse = |said: String| {
-            count += 1;
-            if count <= REFUSALS_MAX {
-                refused.push(said);
-            }
-        };
-        match op {
-            Op::Subscribe(all) => {
-                for (id, channel) in all {
-                    if !state.topics.as_ref().is_some_and(|topics| topics.has(channel)) {
-                        refuse(format!(
-                            "subscription {id}: expected a channel that was advertised, found {channel}"
-                        ));
-                        continue;
-                    }
-                    match state.queue.subscribe(channel, id) {
-                        Ok(()) => {}
-                        Err(Taken::Id) => refuse(format!(
-                            "subscription {id}: expected a new id, found one that is in use"
-                        )),
-                        Err(Taken::Channel) => refuse(format!(
-                            "subscription {id}: expected one subscription of channel {channel}, found \
-                             another one"
-                        )),
-                    }
-                }
-            }
-            Op::Unsubscribe(ids) => {
-                for id in ids {
-                    if !state.queue.unsubscribe(id) {
-                        refuse(format!(
-                            "expected a subscription to end, found the unknown id {id}"
-                        ));
-                    }
-                }
-            }
-        }
-        if count > REFUSALS_MAX {
-            refused.push(format!("and {} more of the same message", count - REFUSALS_MAX));
-        }
-        refused
     }
 
     /// Pings who is silent, and ends who is gone.
