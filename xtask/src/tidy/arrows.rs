@@ -104,6 +104,7 @@ const TABLE: &[Row] = &[
                       "baro-net", "baro-promql", "baro-command"],
           in_house_tests: &["barograph"],
           third_party: &[("clap", "parser and help from one definition"), JSON,
+                         ("rustls", "in tests: a client of TLS"),
                          ("sha1", "the answer to the handshake of a WebSocket is one, by RFC 6455; of RustCrypto, \
                                    beside sha2"),
                          ("tungstenite", "frames of WebSocket with their checks, without a runtime; of snapview, \

@@ -50,7 +50,7 @@ impl Scene {
             self.command(&[&["--http", "127.0.0.1:0"], options].concat()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let said = lines.find_map(|line| {
-            let (_, rest) = line.split_once("answering on http://")?;
+            let (_, rest) = line.split_once("answering on ")?.1.split_once("://")?;
             rest.split(' ').next().map(str::to_owned)
         });
         std::thread::spawn(move || lines.for_each(drop));

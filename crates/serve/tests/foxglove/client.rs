@@ -1,6 +1,7 @@
 //! A client of the socket: the handshake by hand, the frames by `tungstenite`.
 
 use crate::scene::Server;
+use rustls::{ClientConnection, StreamOwned};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -34,9 +35,26 @@ pub(crate) enum Told {
     Topics,
 }
 
+/// A connection, in the clear or below TLS.
+pub(crate) trait Link: Read + Write {
+    fn tcp(&self) -> &TcpStream;
+}
+
+impl Link for TcpStream {
+    fn tcp(&self) -> &TcpStream {
+        self
+    }
+}
+
+impl Link for StreamOwned<ClientConnection, TcpStream> {
+    fn tcp(&self) -> &TcpStream {
+        &self.sock
+    }
+}
+
 #[derive(Debug)]
-pub(crate) struct Client {
-    socket: WebSocket<TcpStream>,
+pub(crate) struct Client<L = TcpStream> {
+    socket: WebSocket<L>,
     pub(crate) info: Value,
     /// By name; a channel's frames beside its fields have `#` behind it.
     pub(crate) topics: BTreeMap<String, Channel>,
@@ -45,7 +63,13 @@ pub(crate) struct Client {
 /// An answer to a request for a socket: its status, its head, and the connection.
 pub(crate) fn ask(server: &Server, target: &str, headers: &str) -> (u16, String, TcpStream) {
     let mut stream = TcpStream::connect(server.address()).unwrap();
-    stream.set_read_timeout(Some(WAIT)).unwrap();
+    let (status, head) = ask_on(&mut stream, target, headers);
+    (status, head, stream)
+}
+
+/// The same on a connection that there is.
+pub(crate) fn ask_on(stream: &mut impl Link, target: &str, headers: &str) -> (u16, String) {
+    stream.tcp().set_read_timeout(Some(WAIT)).unwrap();
     let host = if headers.contains("Host:") { "" } else { "Host: 127.0.0.1:9090\r\n" };
     write!(stream, "GET {target} HTTP/1.1\r\n{host}{headers}\r\n").unwrap();
     let mut head = Vec::new();
@@ -56,7 +80,7 @@ pub(crate) fn ask(server: &Server, target: &str, headers: &str) -> (u16, String,
     }
     let head = String::from_utf8(head).unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, head, stream)
+    (status, head)
 }
 
 /// The headers of a socket of these protocols.
@@ -68,7 +92,7 @@ pub(crate) fn headers(protocols: &str) -> String {
 }
 
 /// The body behind such a head.
-pub(crate) fn body(head: &str, mut stream: TcpStream) -> String {
+pub(crate) fn body(head: &str, mut stream: impl Read) -> String {
     let mut lines = head.lines().filter_map(|line| line.split_once(": "));
     let length = lines.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
     let mut body = vec![0; length.unwrap().1.parse().unwrap()];
@@ -81,9 +105,15 @@ impl Client {
         Client::with(server, target, &headers(SDK))
     }
 
-    /// Connected, and told what the server is and which topics there are.
     pub(crate) fn with(server: &Server, target: &str, headers: &str) -> Self {
-        let (status, head, stream) = ask(server, target, headers);
+        Client::on(TcpStream::connect(server.address()).unwrap(), target, headers)
+    }
+}
+
+impl<L: Link> Client<L> {
+    /// Connected, and told what the server is and which topics there are.
+    pub(crate) fn on(mut stream: L, target: &str, headers: &str) -> Self {
+        let (status, head) = ask_on(&mut stream, target, headers);
         assert_eq!(status, 101, "{head}");
         assert!(head.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), "{head}");
         let socket = WebSocket::from_raw_socket(stream, Role::Client, None);
@@ -125,9 +155,9 @@ impl Client {
 
     /// The next thing that comes within a time.
     pub(crate) fn poll(&mut self, wait: Duration) -> Option<Told> {
-        self.socket.get_ref().set_read_timeout(Some(wait)).unwrap();
+        self.socket.get_ref().tcp().set_read_timeout(Some(wait)).unwrap();
         let read = self.socket.read();
-        self.socket.get_ref().set_read_timeout(Some(WAIT)).unwrap();
+        self.socket.get_ref().tcp().set_read_timeout(Some(WAIT)).unwrap();
         match read {
             Ok(Message::Binary(bytes)) => Some(told(&bytes)),
             Ok(Message::Text(text)) => Some(self.text(&serde_json::from_str(&text).unwrap())),

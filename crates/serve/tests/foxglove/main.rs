@@ -7,13 +7,16 @@ mod hostile;
 #[path = "../api/scene.rs"]
 #[allow(dead_code, reason = "the others use more of it")]
 mod scene;
+mod secured;
 mod slow;
+#[path = "../../../net/tests/tls/client.rs"]
+mod tls;
 
 use baro_messages::{Messages, Topic};
 use baro_net::tokens::{Access, Tokens};
 use baro_store::{Column, Interval, Moment, Reading, Selection, Store};
 use barograph::{Producer, Recorder, Series, Time};
-use client::{Client, SDK, Told, ask, body, headers};
+use client::{Client, Link, SDK, Told, ask, body, headers};
 use scene::Scene;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -34,7 +37,12 @@ pub(crate) fn sized(scene: &Scene, bytes: u64) -> Recorder {
 
 /// Records a series, whose subscription has this id, until a message of it comes: what was recorded before the
 /// subscription was seen never does.
-pub(crate) fn warm_up(client: &mut Client, id: u32, push: &mut Producer, series: Series<i64>) {
+pub(crate) fn warm_up<L: Link>(
+    client: &mut Client<L>,
+    id: u32,
+    push: &mut Producer,
+    series: Series<i64>,
+) {
     for n in 0..i64::MAX {
         push.sample(series, Time::now(), n).unwrap();
         while let Some(told) = client.poll(Duration::from_millis(20)) {
