@@ -5,8 +5,9 @@ use rustls::{ClientConnection, StreamOwned};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
+use tungstenite::error::ProtocolError;
 use tungstenite::protocol::Role;
 use tungstenite::{Error, Message, WebSocket};
 
@@ -138,6 +139,29 @@ impl<L: Link> Client<L> {
                 }
                 Ok(_) => {}
                 Err(error) => panic!("no close: {error}"),
+            }
+        }
+    }
+
+    /// Says nothing more. How many statuses come until the server ends it, and its code, if it closes with one.
+    pub(crate) fn end(mut self) -> Result<(usize, Option<u16>), String> {
+        self.socket.get_ref().tcp().shutdown(Shutdown::Write).unwrap();
+        let mut statuses = 0;
+        loop {
+            match self.socket.read() {
+                Ok(Message::Close(frame)) => {
+                    return Ok((statuses, frame.map(|frame| frame.code.into())));
+                }
+                Ok(Message::Binary(bytes)) => drop(told(&bytes)),
+                Ok(Message::Text(text)) => match self.text(&serde_json::from_str(&text).unwrap()) {
+                    Told::Status(..) => statuses += 1,
+                    other => return Err(format!("{other:?}")),
+                },
+                Ok(_) => {}
+                Err(Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => {
+                    return Ok((statuses, None));
+                }
+                Err(error) => return Err(error.to_string()),
             }
         }
     }

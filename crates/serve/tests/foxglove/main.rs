@@ -4,6 +4,7 @@
 
 mod client;
 mod hostile;
+mod mutated;
 #[path = "../api/scene.rs"]
 #[allow(dead_code, reason = "the others use more of it")]
 mod scene;
