@@ -44,7 +44,24 @@ pub struct Serve {
     /// Connections at once
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536), hide_short_help = true)]
     pub connections: u32,
-    /// Browsers that are shown the store live at once
+    /// Pages that are shown the store live at once, and as many sockets
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(0..=1_024), hide_short_help = true)]
     pub viewers: u32,
+    /// Let web pages of this origin open the live socket: https://app.foxglove.dev
+    ///
+    /// Pages of this machine and programs need no leave. May be repeated. Where a token is asked for, it decides
+    /// alone.
+    #[arg(long, value_name = "ORIGIN", value_parser = origin, hide_short_help = true)]
+    pub origin: Vec<String>,
+}
+
+/// An origin as browsers send it: a scheme, a host, and a port if it is an unusual one.
+fn origin(text: &str) -> Result<String, String> {
+    let host = text.split_once("://").map(|(_, host)| host);
+    match host {
+        Some(host) if !host.is_empty() && !host.contains(['/', '?', '#', ' ']) => {
+            Ok(text.to_owned())
+        }
+        _ => Err(format!("expected an origin such as https://app.foxglove.dev, found {text:?}")),
+    }
 }

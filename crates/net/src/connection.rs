@@ -2,11 +2,12 @@
 
 use crate::body::Body;
 use crate::counters::Counters;
-use crate::head::{self, Refusal, Request};
+use crate::head::{self, Framing, Refusal, Request};
 use crate::limits::Limits;
 use crate::places::Place;
 use crate::response::Response;
 use crate::server::Service;
+use crate::talk::Talk;
 use crate::tls::{NoTls, Stream, Tls};
 use crate::wire::Wire;
 use baro_sys::clock;
@@ -146,7 +147,7 @@ fn answer(
 ) -> bool {
     let mut body = Body::new(wire, request, shared.limits);
     let too_large = body.said_bytes().is_some_and(|bytes| bytes > shared.limits.body_bytes);
-    let response = match too_large {
+    let mut response = match too_large {
         true => {
             let limit = shared.limits.body_bytes;
             let said =
@@ -164,6 +165,15 @@ fn answer(
     if body.has_stalled() {
         shared.counters.slow.fetch_add(1, Relaxed);
     }
+    // What stood behind a body would be read as the other protocol by us, and as the body by a proxy.
+    if response.status == 101 && request.framing != Framing::None {
+        let said = "expected no body where another protocol is asked for, found one";
+        response = Response::error(400, said).closing();
+    }
+    if response.status == 101 {
+        drop(body);
+        return talk(request, &response, wire, place, shared, service);
+    }
     let whole = !response.closes && body.read_over(LINGER_NS);
     let closes = !whole || !request.keeps_alive || shared.stop.load(Relaxed);
     let sent = send(wire, shared, &response, request.method == "HEAD", closes);
@@ -171,6 +181,27 @@ fn answer(
         linger(wire, place, shared);
     }
     sent && !closes
+}
+
+/// Sends the answer 101 and lets the service speak its protocol; nothing of HTTP can follow.
+fn talk(
+    request: &Request,
+    response: &Response,
+    wire: &mut Wire<'_>,
+    place: &Place,
+    shared: &Shared<'_>,
+    service: &dyn Service,
+) -> bool {
+    if !send(wire, shared, response, false, false) {
+        return false;
+    }
+    let mut talk = Talk::new(wire, shared.stop, shared.limits.stall_ns);
+    let talked = catch_unwind(AssertUnwindSafe(|| service.talk(request, &mut talk)));
+    if talked.is_err() {
+        shared.counters.panics.fetch_add(1, Relaxed);
+    }
+    linger(wire, place, shared);
+    false
 }
 
 fn send(

@@ -69,8 +69,9 @@ impl Response {
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        // With these two there is none, and no length of it.
-        if status != 204 && status != 304 {
+        // With these there is none, and no length of it.
+        let without_body = without_body || matches!(status, 101 | 204 | 304);
+        if !matches!(status, 101 | 204 | 304) {
             head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
         }
         if closes {
@@ -78,7 +79,7 @@ impl Response {
         }
         head.push_str("\r\n");
         let mut bytes = head.into_bytes();
-        if !without_body && status != 204 && status != 304 {
+        if !without_body {
             bytes.extend_from_slice(&self.body);
         }
         bytes
@@ -105,6 +106,7 @@ pub fn quoted(text: &str) -> String {
 
 fn reason(status: u16) -> &'static str {
     match status {
+        101 => "Switching Protocols",
         200 => "OK",
         204 => "No Content",
         304 => "Not Modified",
@@ -118,6 +120,7 @@ fn reason(status: u16) -> &'static str {
         415 => "Unsupported Media Type",
         417 => "Expectation Failed",
         422 => "Unprocessable Content",
+        426 => "Upgrade Required",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
         501 => "Not Implemented",
@@ -142,5 +145,8 @@ mod tests {
         assert!(answer.bytes(true, false).ends_with(b"\r\n\r\n"));
         let none = String::from_utf8(Response::empty(204).bytes(false, false)).unwrap();
         assert!(!none.contains("Content-Length"), "{none}");
+        let other = String::from_utf8(Response::empty(101).bytes(false, false)).unwrap();
+        assert!(other.starts_with("HTTP/1.1 101 Switching Protocols\r\n"), "{other}");
+        assert!(!other.contains("Content-Length"), "{other}");
     }
 }

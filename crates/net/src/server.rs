@@ -7,6 +7,7 @@ use crate::head::Request;
 use crate::limits::Limits;
 use crate::places::{Entered, Places};
 use crate::response::Response;
+use crate::talk::Talk;
 use crate::tls::Tls;
 use baro_sys::clock;
 use baro_sys::tcp::{Listener, Tcp};
@@ -28,6 +29,10 @@ const OF_ONE: &str = "all connections that this server has for one address are i
 pub trait Service: Sync {
     /// Answers a request; may read its body, and may block.
     fn answer(&self, request: &Request, body: &mut Body<'_, '_>) -> Response;
+
+    /// Speaks the protocol that its answer 101 to this request has agreed on, until this returns; then the
+    /// connection is closed. Blocks, and ends soon after [`Talk::is_stopping`].
+    fn talk(&self, _request: &Request, _talk: &mut Talk<'_, '_>) {}
 
     /// The server stops, and requests have had their time: whoever waits for something gives up.
     fn give_up(&self) {}

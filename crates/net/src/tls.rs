@@ -8,7 +8,7 @@
 //!
 //! Invariant: at an address with TLS no byte of HTTP is answered in the clear, but that TLS was expected.
 //! No file holds up the server: a
-//! pipe in the place of one is refused. Held by `tests/tls.rs`.
+//! pipe in the place of one is refused. Held by `tests/tls`.
 
 mod stream;
 

@@ -9,11 +9,12 @@ mod series;
 pub(crate) use answer::Refusal;
 pub(crate) use parameters::Parameters;
 
+use crate::foxglove::{self, Foxglove, Origins};
 use crate::live::{self, Live};
 use answer::{Data, answer};
 use baro_command::serve::Serve;
 use baro_net::tokens::Access;
-use baro_net::{Body, Gate, Query, Request, Response, Service, challenged};
+use baro_net::{Body, Gate, Query, Request, Response, Service, Talk, challenged};
 use baro_store::Store;
 use baro_sys::clock;
 use serde_json::json;
@@ -32,6 +33,7 @@ pub(crate) struct Api {
     store: Mutex<Store>,
     gate: Gate,
     live: Live,
+    foxglove: Foxglove,
     lookback_ns: i64,
     timeout_ns: u64,
     values_max: usize,
@@ -39,10 +41,12 @@ pub(crate) struct Api {
 
 impl Api {
     pub(crate) fn new(store: Store, gate: Gate, serve: &Serve) -> Self {
+        let viewers = serve.viewers as usize;
         Api {
             store: Mutex::new(store),
             gate,
-            live: Live::new(&serve.store, serve.viewers as usize, serve.timeout),
+            live: Live::new(&serve.store, viewers, serve.timeout),
+            foxglove: Foxglove::new(&serve.store, viewers, Origins::new(&serve.origin)),
             lookback_ns: i64::try_from(serve.lookback).unwrap_or(i64::MAX),
             timeout_ns: serve.timeout,
             values_max: usize::try_from(serve.memory / VALUE_BYTES).unwrap_or(usize::MAX),
@@ -62,6 +66,11 @@ impl Api {
     /// What the page shows.
     pub(crate) fn live(&self) -> &Live {
         &self.live
+    }
+
+    /// The sockets of Foxglove.
+    pub(crate) fn foxglove(&self) -> &Foxglove {
+        &self.foxglove
     }
 
     /// The store as it is now, for one query; others wait until `until_ns`.
@@ -146,17 +155,25 @@ impl Service for Api {
                 return answer(Err(Refusal::method(&said))).with("Allow", "GET, HEAD, POST");
             }
         }
+        let is_socket = foxglove::is_asked(request);
         // The page itself has nothing of the store: it asks for a token where one is needed.
-        if let Some(file) = live::file(request) {
+        if let Some(file) = live::file(request).filter(|_| !is_socket) {
             return live::guarded(file);
         }
-        if !self.gate.asks()
-            && let Err(said) = live::comes_from_here(request)
-        {
-            return live::guarded(answer(Err(Refusal::denied(403, &said))));
+        if !self.gate.asks() {
+            let mut let_in = live::comes_from_here(request);
+            if is_socket {
+                let_in = let_in.and_then(|()| self.foxglove.origins().allow(request));
+            }
+            if let Err(said) = let_in {
+                return live::guarded(answer(Err(Refusal::denied(403, &said))));
+            }
         }
         let is_live = request.path.starts_with("/live/");
         let response = match self.gate.pass(request, Access::Read) {
+            Ok(pass) if pass.prefix.is_empty() && is_socket => {
+                self.foxglove.answer(request).unwrap_or_else(|refusal| answer(Err(refusal)))
+            }
             Ok(pass) if pass.prefix.is_empty() => self.told(request, body),
             // It would be told of other series by what they add up to.
             Ok(_) => {
@@ -166,5 +183,9 @@ impl Service for Api {
             Err((status, said)) => challenged(answer(Err(Refusal::denied(status, &said)))),
         };
         if is_live { live::guarded(response) } else { response }
+    }
+
+    fn talk(&self, request: &Request, talk: &mut Talk<'_, '_>) {
+        self.foxglove.talk(&self.live, request, talk);
     }
 }

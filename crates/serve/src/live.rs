@@ -55,10 +55,10 @@ pub(crate) struct Live {
 }
 
 /// A store that is there, for one request.
-struct Turn<'a>(MutexGuard<'a, Option<Store>>);
+pub(crate) struct Turn<'a>(MutexGuard<'a, Option<Store>>);
 
 impl Turn<'_> {
-    fn store(&self) -> Result<&Store, Refusal> {
+    pub(crate) fn store(&self) -> Result<&Store, Refusal> {
         self.0.as_ref().ok_or_else(|| Refusal::internal(&"the store is not open"))
     }
 }
@@ -95,7 +95,7 @@ impl Live {
     }
 
     /// The store as it is now; others wait until `until_ns`.
-    fn turn(&self, until_ns: u64) -> Result<Turn<'_>, Refusal> {
+    pub(crate) fn turn(&self, until_ns: u64) -> Result<Turn<'_>, Refusal> {
         let mut store = loop {
             match self.store.try_lock() {
                 Ok(store) => break store,

@@ -17,14 +17,17 @@
 //! **Beside it, a page.** `live` shows in a browser what is recorded, now and in any window of time. It has
 //! stores of its own, so that neither waits for the other.
 //!
+//! **And a socket.** `foxglove` hands out what is recorded now to programs that draw it.
+//!
 //! Invariant: an answer is that of the samples which any other way out shows. Held by `tests/api`
-//! and `tests/page`.
+//! and `tests/page`, and `tests/foxglove`.
 
 #[macro_use(say)]
 extern crate baro_command;
 
 mod api;
 mod catalog;
+mod foxglove;
 mod live;
 mod run;
 mod source;

@@ -48,6 +48,7 @@ pub(crate) fn run(serve: &Serve) -> Result<Outcome> {
     };
     std::thread::scope(|scope| {
         scope.spawn(|| api.live().follow(&stop));
+        scope.spawn(|| api.foxglove().follow(&stop));
         server.serve(&api, &stop, each);
     });
     say!("stopped answering");

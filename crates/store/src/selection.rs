@@ -214,6 +214,27 @@ impl Selection {
         Ok(building.finish(false))
     }
 
+    /// Series and channels by their ids; with `true` a channel with a layout as its frames, else as the fields of
+    /// these. What is not declared is left out.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn of_ids(catalog: &Catalog, wanted: &[(u32, bool)]) -> Result<Self> {
+        let mut building = Building::default();
+        for (id, as_frames) in wanted {
+            let Some(declared) = catalog.get(*id)? else { continue };
+            match declared.layout.as_ref().filter(|_| !as_frames) {
+                Some(layout) => {
+                    building.columns.extend(fields(*id, &declared.name, layout));
+                    building.layouts.insert(*id, Arc::clone(layout));
+                }
+                None => building.columns.push(whole(&declared.declaration())),
+            }
+            building.kinds.insert(*id, declared.kind);
+        }
+        Ok(building.finish(false))
+    }
+
     /// The selected series, by id.
     #[must_use]
     pub fn columns(&self) -> &[Column] {

@@ -95,12 +95,20 @@ const TABLE: &[Row] = &[
     Row { package: "baro-promql", in_house: &[], in_house_tests: &[],
           third_party: &[("promql-parser", "PromQL as Prometheus 3 has it: the parser of GreptimeDB"),
                          ("regex", "label_replace(), with a bound on memory"), JSON] },
+    // Pure: points in, messages out.
+    Row { package: "baro-messages", in_house: &["baro-ondisk", "baro-store"], in_house_tests: &[],
+          third_party: &[JSON] },
     // A process of its own that only reads. Of the recorder it knows how full its rings are.
     Row { package: "baro-serve",
-          in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-store", "baro-net",
-                      "baro-promql", "baro-command"],
+          in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-store", "baro-messages",
+                      "baro-net", "baro-promql", "baro-command"],
           in_house_tests: &["barograph"],
-          third_party: &[("clap", "parser and help from one definition"), JSON] },
+          third_party: &[("clap", "parser and help from one definition"), JSON,
+                         ("rustls", "in tests: a client of TLS"),
+                         ("sha1", "the answer to the handshake of a WebSocket is one, by RFC 6455; of RustCrypto, \
+                                   beside sha2"),
+                         ("tungstenite", "frames of WebSocket with their checks, without a runtime; of snapview, \
+                                          tested against Autobahn; its own handshake, with `http`, is left out")] },
     // A process of its own that reads a store and writes a table.
     Row { package: "baro-lake",
           in_house: &["baro-ondisk", "baro-show", "baro-sys", "baro-store", "baro-command"],
@@ -112,7 +120,8 @@ const TABLE: &[Row] = &[
                          ("parquet", "writes the files of a table; of the compressions only Snappy, which is \
                                       Rust"), JSON,
                          ("serde", "of the log of a table the few fields that matter, without the rest in memory")] },
-    Row { package: "baro-export", in_house: &["baro-ondisk", "baro-show", "baro-sys", "baro-store"],
+    Row { package: "baro-export",
+          in_house: &["baro-ondisk", "baro-show", "baro-sys", "baro-store", "baro-messages"],
           in_house_tests: &["baro-log", "baro-recorder"],
           third_party: &[("arrow-array", "columns as Arrow and Parquet take and give them"),
                          ("arrow-ipc", "Arrow streams as their authors define them; without \

@@ -61,12 +61,15 @@ const UNMAINTAINED: &[(&str, &str)] = &[
 
 /// Crates that are there in several versions, with the reason.
 const SEVERAL: &[(&str, &str)] = &[
-    ("cpufeatures", "sha2 of baro-net, and rand of proptest, each ask for another"),
+    ("cpufeatures", "sha1 and sha2, and rand of tungstenite and proptest, each ask for another"),
     (
         "getrandom",
-        "const-random and ahash behind arrow-array, and rand of proptest, each ask for another",
+        "const-random and ahash behind arrow-array, and rand of tungstenite and proptest, each ask for another",
     ),
-    ("rand_core", "rand_xoshiro behind pco, and rand of proptest, which is for tests"),
+    (
+        "rand_core",
+        "rand_xoshiro behind pco, and rand of tungstenite and proptest, each ask for another",
+    ),
     ("syn", "macros of two generations; while compiling only"),
     ("toml", "cbindgen's own, a build tool"),
     ("toml_datetime", "as toml"),

@@ -56,6 +56,11 @@ impl Refusal {
         Refusal::new(status, "unauthorized", said)
     }
 
+    /// A socket of another version.
+    pub(crate) fn upgrade(said: &str) -> Self {
+        Refusal::new(426, "bad_data", said)
+    }
+
     /// The query may not have so much.
     pub(super) fn execution(said: &str) -> Self {
         Refusal::new(422, "execution", said)
@@ -84,6 +89,12 @@ impl Refusal {
     }
 }
 
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.said)
+    }
+}
+
 pub(super) fn answer(found: Result<Data, Refusal>) -> Response {
     match found {
         Ok(Data { data, warnings }) => {
@@ -99,7 +110,11 @@ pub(super) fn answer(found: Result<Data, Refusal>) -> Response {
         Err(Refusal { status, kind, said }) => {
             let body = json!({ "status": "error", "errorType": kind, "error": said });
             let response = Response::json(status, body.to_string());
-            if status == 503 { response.with("Retry-After", "1") } else { response }
+            match status {
+                426 => response.with("Sec-WebSocket-Version", "13").with("Upgrade", "websocket"),
+                503 => response.with("Retry-After", "1"),
+                _ => response,
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub(crate) struct Scene(PathBuf);
@@ -12,6 +13,7 @@ pub(crate) struct Scene(PathBuf);
 pub(crate) struct Server {
     child: Child,
     address: SocketAddr,
+    said: Arc<Mutex<String>>,
 }
 
 /// An answer.
@@ -50,11 +52,16 @@ impl Scene {
             self.command(&[&["--http", "127.0.0.1:0"], options].concat()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let said = lines.find_map(|line| {
-            let (_, rest) = line.split_once("answering on http://")?;
+            let (_, rest) = line.split_once("answering on ")?.1.split_once("://")?;
             rest.split(' ').next().map(str::to_owned)
         });
-        std::thread::spawn(move || lines.for_each(drop));
-        Server { child, address: said.expect("it answers").parse().unwrap() }
+        let address = said.expect("it answers").parse().unwrap();
+        let said = Arc::new(Mutex::new(String::new()));
+        let later = Arc::clone(&said);
+        std::thread::spawn(move || {
+            lines.for_each(|line| *later.lock().unwrap() += &format!("{line}\n"));
+        });
+        Server { child, address, said }
     }
 
     /// What it says when it does not start.
@@ -90,6 +97,24 @@ pub(crate) fn get(port: u16, target: &str) -> Option<String> {
 impl Server {
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What it has said since it answers.
+    pub(crate) fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+
+    /// Peak resident memory.
+    pub(crate) fn peak_kib(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = text.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
+    /// Asks it to end.
+    pub(crate) fn stop(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").arg(id).status().unwrap().success());
     }
 
     pub(crate) fn with_token(&self, token: &str, target: &str) -> Told {

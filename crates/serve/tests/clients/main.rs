@@ -1,7 +1,8 @@
-//! Programs that people have, unmodified: promtool of Prometheus, and vmalert. They come from Debian's own
-//! packages; where there are none the tests say so and are counted as skipped.
+//! Programs that people have, unmodified: promtool of Prometheus, and vmalert, and the client of Foxglove. They come
+//! from Debian's own packages, and by npm; where there are none the tests say so and are counted as skipped.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+mod foxglove;
 #[path = "../api/scene.rs"]
 #[allow(dead_code, reason = "the others use more of it")]
 mod scene;

@@ -23,6 +23,19 @@ pub struct Column {
 }
 
 impl Column {
+    /// Of a series, or of a channel with its frames as they are.
+    #[must_use]
+    pub fn of(declared: &Declaration<'_>) -> Self {
+        whole(declared)
+    }
+
+    /// Of all fields of a channel; none without a layout.
+    #[must_use]
+    pub fn fields_of(declared: &Declaration<'_>) -> Vec<Self> {
+        let layout = declared.layout.as_deref();
+        layout.map_or_else(Vec::new, |layout| fields(declared.id, declared.name, layout))
+    }
+
     /// Of a field: its number in the layout, and the element of an array (0 of a single value).
     #[must_use]
     pub fn field(&self) -> Option<(usize, usize)> {

@@ -1,18 +1,15 @@
 //! TLS from outside: a client of rustls, clients that speak something else, and a certificate that changes.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
+mod client;
+
 use baro_net::{Body, Limits, Request, Response, Server, Service, Tls};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{
-    ClientConfig, ClientConnection, RootCertStore, StreamOwned, SupportedProtocolVersion,
-};
+use client::{client, fixture, plain};
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -68,10 +65,6 @@ impl Drop for Files {
     }
 }
 
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tls").join(name)
-}
-
 /// Runs `with` beside a server; what the service has answered, and the server's counters.
 fn beside(files: &Files, with: impl FnOnce(SocketAddr, &Server)) -> (u64, u64) {
     let limits = Limits { head_ns: 500_000_000, ..Limits::default() };
@@ -86,31 +79,6 @@ fn beside(files: &Files, with: impl FnOnce(SocketAddr, &Server)) -> (u64, u64) {
         stop.store(true, Ordering::Relaxed);
     });
     (service.0.load(Ordering::Relaxed), server.counters().counted().without_tls)
-}
-
-/// A client that trusts one certificate alone.
-fn client(
-    address: SocketAddr,
-    trusted: &str,
-    version: &'static SupportedProtocolVersion,
-) -> StreamOwned<ClientConnection, TcpStream> {
-    let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(fixture(trusted)).unwrap()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[version])
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let name = ServerName::try_from("localhost").unwrap();
-    let connection = ClientConnection::new(Arc::new(config), name).unwrap();
-    StreamOwned::new(connection, plain(address))
-}
-
-fn plain(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    stream
 }
 
 /// All that comes until the other side closes.

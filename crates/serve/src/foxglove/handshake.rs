@@ -1,0 +1,178 @@
+//! How a request becomes a socket, and from where it may come.
+//!
+//! **Two names of one protocol.** Foxglove's servers say `foxglove.sdk.v1` today and said `foxglove.websocket.v1`
+//! before; of what is used here both are the same. A client has the first that it names itself.
+//!
+//! **Web pages.** A page of anybody may open a socket to this machine, and browsers ask no server before. So
+//! where nobody needs a token, the page's origin is looked at: pages of this machine and programs are let in, and
+//! others only where the server was started with their name.
+
+use crate::api::Refusal;
+use baro_net::{Request, Response};
+use sha1::{Digest, Sha1};
+use std::net::IpAddr;
+
+/// The protocol's names.
+const PROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
+/// What a key is hashed with, RFC 6455 section 1.3.
+const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+/// The only version that there is.
+const VERSION: &str = "13";
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Whether a request asks for another protocol than HTTP, by a list with `websocket` in it.
+pub(crate) fn is_asked(request: &Request) -> bool {
+    has(request, "Upgrade", "websocket")
+}
+
+fn words<'r>(request: &'r Request, name: &str) -> impl Iterator<Item = &'r str> {
+    request.header(name).unwrap_or("").split(',').map(str::trim)
+}
+
+fn has(request: &Request, name: &str, word: &str) -> bool {
+    words(request, name).any(|one| one.eq_ignore_ascii_case(word))
+}
+
+/// The answer that begins the socket.
+///
+/// # Errors
+/// The request is not one for a socket of this protocol.
+pub(super) fn answer(request: &Request) -> Result<Response, Refusal> {
+    if request.path != "/" {
+        let said = format!("expected a socket at the address /, found {:?}", request.path);
+        return Err(Refusal::not_found(&said));
+    }
+    let bad = |said: &str| Err(Refusal::bad(said));
+    if request.method != "GET" || !has(request, "Connection", "Upgrade") {
+        return bad("expected GET with Connection: Upgrade for a WebSocket, found another request");
+    }
+    let version = request.header("Sec-WebSocket-Version").unwrap_or("");
+    if version != VERSION {
+        let said = format!("expected Sec-WebSocket-Version: {VERSION}, found {version:?}");
+        return Err(Refusal::upgrade(&said));
+    }
+    let key = request.header("Sec-WebSocket-Key").unwrap_or("");
+    if !is_key(key) {
+        return bad("expected Sec-WebSocket-Key with 16 bytes in base64, found another text");
+    }
+    let known = |word: &&str| PROTOCOLS.contains(word);
+    let Some(protocol) = words(request, "Sec-WebSocket-Protocol").find(known) else {
+        let found = request.header("Sec-WebSocket-Protocol").unwrap_or("");
+        return bad(&format!(
+            "expected Sec-WebSocket-Protocol with {} or {}, found {found:?}",
+            PROTOCOLS[0], PROTOCOLS[1]
+        ));
+    };
+    Ok(Response::empty(101)
+        .with("Upgrade", "websocket")
+        .with("Connection", "Upgrade")
+        .with("Sec-WebSocket-Accept", accepted(key))
+        .with("Sec-WebSocket-Protocol", protocol))
+}
+
+/// Of 16 bytes in base64: 21 digits, one of which only two bits count, and the padding.
+fn is_key(key: &str) -> bool {
+    let digits = key.strip_suffix("==").unwrap_or("").as_bytes();
+    digits.len() == 22
+        && digits.iter().all(|digit| BASE64.contains(digit))
+        && digits.last().is_some_and(|last| b"AQgw".contains(last))
+}
+
+fn accepted(key: &str) -> String {
+    let hash = Sha1::new().chain_update(key).chain_update(GUID).finalize();
+    let mut text = String::new();
+    for bytes in hash.chunks(3) {
+        let bits = bytes.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte))
+            << (8 * (3 - bytes.len()));
+        for digit in 0..4_usize {
+            let value = (bits >> (18 - 6 * digit)) & 63;
+            let is_padding = digit > bytes.len();
+            let own = BASE64.get(value as usize).copied().unwrap_or(b'=');
+            text.push(char::from(if is_padding { b'=' } else { own }));
+        }
+    }
+    text
+}
+
+/// Origins of web pages that may open a socket without a token, beside those of this machine.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origins(Vec<String>);
+
+impl Origins {
+    pub(crate) fn new(allowed: &[String]) -> Self {
+        Origins(allowed.to_vec())
+    }
+
+    /// Whether a request that needs no token comes from where it may.
+    ///
+    /// # Errors
+    /// What was expected, and found.
+    pub(crate) fn allow(&self, request: &Request) -> Result<(), String> {
+        // No browser.
+        let Some(origin) = request.header("Origin") else { return Ok(()) };
+        let host = request.header("Host").unwrap_or("");
+        let is_own = origin.split_once("://").is_some_and(|(_, own)| own == host);
+        let is_allowed = self.0.iter().any(|one| one.eq_ignore_ascii_case(origin));
+        if is_own || is_allowed || is_of_this_machine(origin) {
+            return Ok(());
+        }
+        Err(format!(
+            "expected a socket for a program or a page of this machine, since no token is asked for, found \
+             the page {origin:?}: let it in with --origin {origin}"
+        ))
+    }
+}
+
+/// Of `http://localhost:8080` and `http://127.0.0.1`; and of applications, whose pages are files.
+fn is_of_this_machine(origin: &str) -> bool {
+    let Some((scheme, rest)) = origin.split_once("://") else { return false };
+    if scheme == "file" {
+        return rest.is_empty();
+    }
+    let host = match rest.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => rest.split(':').next(),
+    };
+    let host = host.unwrap_or("");
+    let is_loopback = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    let lower = host.to_ascii_lowercase();
+    is_loopback || lower == "localhost" || lower.ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_those_of_the_standard() {
+        assert_eq!(accepted("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        assert!(is_key("dGhlIHNhbXBsZSBub25jZQ=="));
+        for wrong in ["", "==", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25jZR==", "dGhl"] {
+            assert!(!is_key(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn pages_of_this_machine_are_told_from_others() {
+        for own in [
+            "http://localhost:8080",
+            "https://127.0.0.1",
+            "http://[::1]:8080",
+            "http://a.localhost",
+            "file://",
+        ] {
+            assert!(is_of_this_machine(own), "{own}");
+        }
+        for other in [
+            "null",
+            "",
+            "https://app.example",
+            "http://localhost.example",
+            "http://127.0.0.1.example",
+            "http://10.0.0.7",
+            "file://evil.example",
+        ] {
+            assert!(!is_of_this_machine(other), "{other}");
+        }
+    }
+}
