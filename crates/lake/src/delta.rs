@@ -2,14 +2,16 @@
 //!
 //! A version is a file of JSON lines. This program writes tables of the lowest protocol, reader 1 and
 //! writer 2, and adds files; it never takes any away. Of what others commit it reads what concerns it and
-//! passes over the rest. It does not read checkpoints: a table whose first versions are gone is refused.
+//! passes over the rest. Checkpoints are read and made (`checkpoint`).
 //! <https://github.com/delta-io/delta/blob/master/PROTOCOL.md>
 
+mod checkpoint;
 mod line;
 mod log;
 mod schema;
 mod write;
 
+pub(crate) use checkpoint::{INTERVAL, make as make_checkpoint};
 pub(crate) use log::{COMMIT_BYTES_MAX, Log, commit_name};
 pub(crate) use write::{Added, Stats, added, created, uuid};
 

@@ -23,7 +23,7 @@ mod portion;
 
 pub(crate) use check::check_new;
 
-use crate::delta::{Log, added, commit_name, created};
+use crate::delta::{INTERVAL, Log, added, commit_name, created, make_checkpoint};
 use crate::error::{Error, Result};
 use crate::parquet_file::Files;
 use crate::place::{LOG, Place};
@@ -96,7 +96,6 @@ impl<P: Place> Lake<P> {
         self.place.check()?;
         let known = self.store.handover()?;
         let table = self.open_table(known)?;
-        let warning = self.warning();
         self.has_begun = true;
         self.refresh()?;
         let below = self.below();
@@ -110,11 +109,11 @@ impl<P: Place> Lake<P> {
             if known != Some(handed) {
                 self.store.put_handover(Some(&handed))?;
             }
-            return Ok(Done { warning, ..Done::default() });
+            return Ok(Done::default());
         }
         let offer = self.store.offer(&handed)?;
         self.check_store()?;
-        let mut done = Done { warning, ..Done::default() };
+        let mut done = Done::default();
         let ended = self.portions(&offer, &mut done);
         if done.version.is_none() {
             return ended.map(|()| done);
@@ -196,7 +195,29 @@ impl<P: Place> Lake<P> {
             }
         }
         let handed = Handover { below: last_run.saturating_add(1), ..*offer };
-        Ok(self.store.put_handover(Some(&handed)).map_err(Error::from)?)
+        self.store.put_handover(Some(&handed)).map_err(Error::from)?;
+        self.checkpoint(done);
+        Ok(())
+    }
+
+    /// Makes a checkpoint if one is due: behind so many versions, and where others have left it out. The
+    /// hand-over does not depend on it.
+    fn checkpoint(&mut self, done: &mut Done) {
+        let Some(version) = done.version else { return };
+        let interval = self.log.interval.unwrap_or(INTERVAL);
+        let behind = version.saturating_sub(self.log.checkpoint.unwrap_or(0));
+        if !version.is_multiple_of(interval) && behind < interval.saturating_mul(2) {
+            return;
+        }
+        match make_checkpoint(&self.place, version, time_ms()) {
+            Ok(()) => self.log.checkpoint = Some(version),
+            Err(error) => {
+                done.warning.get_or_insert(format!(
+                    "no checkpoint of version {version}, so readers list all versions since the last one; the \
+                     hand-over is done: {error}"
+                ));
+            }
+        }
     }
 
     /// Writes what the runs hold.
@@ -252,16 +273,6 @@ impl<P: Place> Lake<P> {
     fn lost_names(&self) -> Vec<Damage> {
         let damage = self.store.catalog().damage().into_iter();
         damage.filter(Damage::is_loss).collect()
-    }
-
-    /// Told once: what others may do to the table so that it cannot be gone on with.
-    fn warning(&self) -> Option<String> {
-        (self.log.may_lose_versions && !self.has_begun).then(|| {
-            "expected the table's property delta.enableExpiredLogCleanup to be false, found it is not: \
-             when another program removes old versions, baro lake refuses the table from then on; set it \
-             with that program"
-                .to_owned()
-        })
     }
 
     /// The first run that the table has not got by its number.

@@ -79,6 +79,7 @@ def main():
     # Another writer goes on with the table, and its compaction keeps all rows.
     lake.optimize.compact()
     check("compacted", newest(arrow_rows(deltalake.DeltaTable(table).to_pyarrow_table())), wanted)
+    deltalake.DeltaTable(table).create_checkpoint()
 
 
 main()

@@ -116,8 +116,9 @@ const TABLE: &[Row] = &[
           third_party: &[("arrow-array", "rows as Parquet takes them"),
                          ("arrow-buffer", "where the labels of each row begin, for that crate"),
                          ("arrow-schema", "types of these columns"),
+                         ("bytes", "how `parquet` takes a checkpoint, and has it already"),
                          ("clap", "parser and help from one definition"),
-                         ("parquet", "writes the files of a table; of the compressions only Snappy, which is \
+                         ("parquet", "reads checkpoints and writes the files of a table; of the compressions only Snappy, which is \
                                       Rust"), JSON,
                          ("serde", "of the log of a table the few fields that matter, without the rest in memory")] },
     Row { package: "baro-export",

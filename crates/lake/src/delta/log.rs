@@ -2,7 +2,7 @@
 //! and how far it has the runs of a store.
 //!
 //! Versions of others are passed over, whatever they have; a line that is no JSON is refused. Memory is
-//! that of one version.
+//! that of one version, or of the newest checkpoint, from which reading begins.
 //!
 //! What was read is believed as long as the newest version is as it was read. If it is not, somebody has
 //! restored an older table, or another, and all is read from the begin.
@@ -10,8 +10,8 @@
 //! Invariant: of any log there is one reading or a refusal that names the file. Held by
 //! `a_log_of_anything_is_read_or_refused_by_name`.
 
-use super::line::{self, Metadata, id_of};
-use super::{READER_VERSION, WRITER_VERSION, schema};
+use super::line::{self, Line, Metadata, id_of};
+use super::{READER_VERSION, WRITER_VERSION, checkpoint, schema};
 use crate::error::{Error, Result};
 use crate::place::{LOG, Place};
 use baro_ondisk::crc32c;
@@ -41,15 +41,17 @@ pub(crate) struct Log {
     pub(crate) table: Option<[u8; 16]>,
     /// The last run of the store that the table has.
     pub(crate) last_run: Option<u64>,
-    /// Other programs may remove its first versions when they tidy up.
-    pub(crate) may_lose_versions: bool,
+    /// Versions between two checkpoints, as the table says it.
+    pub(crate) interval: Option<u64>,
+    /// The newest checkpoint that was seen.
+    pub(crate) checkpoint: Option<u64>,
     has_protocol: bool,
     /// Bytes and CRC of the newest version.
     newest: Option<(u64, u32)>,
 }
 
-/// The property of a table that keeps other programs from removing its first versions.
-pub(super) const CLEANUP: &str = "delta.enableExpiredLogCleanup";
+/// The property of a table that says how many versions are between two checkpoints.
+pub(super) const INTERVAL: &str = "delta.checkpointInterval";
 
 fn wrong(file: &str, what: &'static str, expected: &str, found: impl Into<String>) -> Error {
     let (file, expected, found) = (file.to_owned(), expected.to_owned(), found.into());
@@ -66,6 +68,7 @@ impl Log {
         let mut looks = 1;
         loop {
             let names = place.names(LOG)?;
+            self.from_checkpoint(place, &names, app)?;
             self.catch_up(place, app)?;
             match self.check_names(place, &names) {
                 // A list that is made while another writes may have a version and not the one before.
@@ -74,6 +77,51 @@ impl Log {
             }
             looks += 1;
         }
+    }
+
+    /// Begins with the newest checkpoint that can be read, if nothing has been read yet.
+    fn from_checkpoint(&mut self, place: &dyn Place, names: &[String], app: &str) -> Result<()> {
+        let found = checkpoint::found(names);
+        self.checkpoint = found.first().map(|one| one.version);
+        let mut failed = None;
+        for one in &found {
+            if self.next > 0 {
+                break;
+            }
+            let mut seen = Log { checkpoint: self.checkpoint, ..Log::default() };
+            let mut refused = None;
+            let read = checkpoint::state(place, one, |file, row| {
+                let line = serde_json::from_value(row)
+                    .map_err(|error| wrong(file, "actions", "those of Delta", error.to_string()))?;
+                refused = refused.take().or_else(|| seen.take(file, line, app).err());
+                Ok(())
+            });
+            // A table that is not to be written to is not so by an older checkpoint either.
+            if let Some(refused) = refused {
+                return Err(refused);
+            }
+            match read.and_then(|()| seen.check_first(one.files.first())) {
+                Ok(()) => {
+                    let version = place.read(&commit_name(one.version), COMMIT_BYTES_MAX)?;
+                    seen.newest = version.map(|bytes| mark(&bytes));
+                    seen.next = one.version.saturating_add(1);
+                    *self = seen;
+                }
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        // One that cannot be read is no loss as long as all versions are there.
+        let has_first = place.size(&commit_name(0))?.is_some();
+        failed.filter(|_| self.next == 0 && !has_first).map_or(Ok(()), Err)
+    }
+
+    /// Fails if what was read so far is no table.
+    fn check_first(&self, file: Option<&String>) -> Result<()> {
+        if self.table.is_some() && self.has_protocol {
+            return Ok(());
+        }
+        let first = commit_name(0);
+        Err(wrong(file.unwrap_or(&first), "content", "protocol and metaData", "none"))
     }
 
     /// Whether the newest version is still the one that was read.
@@ -132,9 +180,8 @@ impl Log {
             seen.newest = Some(mark(&bytes));
             seen.next += 1;
         }
-        if seen.next > 0 && (seen.table.is_none() || !seen.has_protocol) {
-            let name = commit_name(0);
-            return Err(wrong(&name, "first version", "protocol and metaData", "none"));
+        if seen.next > 0 {
+            seen.check_first(None)?;
         }
         *self = seen;
         Ok(())
@@ -150,28 +197,34 @@ impl Log {
         for line in line::all(bytes) {
             let line = line.map_err(|(at, error)| failed(at, error))?;
             actions += 1;
-            if let Some(protocol) = line.protocol {
-                self.has_protocol = true;
-                let (reader, writer) = (protocol.min_reader_version, protocol.min_writer_version);
-                if reader > READER_VERSION || writer > WRITER_VERSION {
-                    let expected = "at most reader 1 and writer 2";
-                    let found = format!("reader {reader} and writer {writer}");
-                    return Err(wrong(name, "protocol", expected, found));
-                }
-            }
-            if let Some(metadata) = line.metadata {
-                self.metadata(name, &metadata)?;
-            }
-            if let Some(txn) = line.txn.filter(|txn| txn.app_id == app) {
-                let run = u64::try_from(txn.version).map_err(|_| {
-                    wrong(name, "txn of this store", "the number of a run", txn.version.to_string())
-                })?;
-                self.last_run = Some(run);
-            }
+            self.take(name, line, app)?;
         }
         if actions == 0 {
             let found = format!("{} bytes and no action, as a power cut leaves it", bytes.len());
             return Err(wrong(name, "actions", "at least one", found));
+        }
+        Ok(())
+    }
+
+    /// Takes in the actions of one line.
+    fn take(&mut self, name: &str, line: Line, app: &str) -> Result<()> {
+        if let Some(protocol) = line.protocol {
+            self.has_protocol = true;
+            let (reader, writer) = (protocol.min_reader_version, protocol.min_writer_version);
+            if reader > READER_VERSION || writer > WRITER_VERSION {
+                let expected = "at most reader 1 and writer 2";
+                let found = format!("reader {reader} and writer {writer}");
+                return Err(wrong(name, "protocol", expected, found));
+            }
+        }
+        if let Some(metadata) = line.metadata {
+            self.metadata(name, &metadata)?;
+        }
+        if let Some(txn) = line.txn.filter(|txn| txn.app_id == app) {
+            let run = u64::try_from(txn.version).map_err(|_| {
+                wrong(name, "txn of this store", "the number of a run", txn.version.to_string())
+            })?;
+            self.last_run = Some(run);
         }
         Ok(())
     }
@@ -193,12 +246,12 @@ impl Log {
             return Err(wrong(name, "id of the table", "that of the versions before", "another"));
         }
         self.table = Some(id);
-        let cleanup = match metadata.configuration.get(CLEANUP) {
-            Some(Value::Bool(is_on)) => *is_on,
-            Some(Value::String(text)) => !text.eq_ignore_ascii_case("false"),
-            _ => true,
+        let interval = metadata.configuration.get(INTERVAL);
+        let number = |value: &Value| match value {
+            Value::String(text) => text.trim().parse().ok(),
+            other => other.as_u64(),
         };
-        self.may_lose_versions = cleanup;
+        self.interval = interval.and_then(number).filter(|versions| *versions > 0);
         Ok(())
     }
 }
@@ -214,7 +267,7 @@ fn gap(names: &[String], name: &str, next: u64) -> Error {
         Some(checkpoint) if next == 0 => wrong(
             name,
             "first version",
-            "version 0, since checkpoints are not read yet",
+            "version 0, or a checkpoint of one file or of parts",
             format!("it gone, and {checkpoint}"),
         ),
         _ => wrong(name, "version", &format!("version {next} before it"), "a gap"),

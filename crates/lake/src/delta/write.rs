@@ -1,6 +1,5 @@
 //! What is written to a table's log: the first version, and one for each hand-over.
 
-use super::log::CLEANUP;
 use super::{READER_VERSION, WRITER_VERSION, schema};
 use baro_ondisk::StoreId;
 use baro_show::rfc3339;
@@ -92,7 +91,7 @@ pub(crate) fn uuid(table: [u8; 16]) -> String {
     parts.map(|part| digits.get(part).unwrap_or("")).join("-")
 }
 
-/// Version 0 of a table with this id. Its first versions stay, since checkpoints are not read here.
+/// Version 0 of a table with this id.
 pub(crate) fn created(table: [u8; 16], time_ms: i64) -> Vec<u8> {
     let id = uuid(table);
     lines(&[
@@ -105,7 +104,7 @@ pub(crate) fn created(table: [u8; 16], time_ms: i64) -> Vec<u8> {
             "format": {"provider": "parquet", "options": {}},
             "schemaString": schema::text(),
             "partitionColumns": [],
-            "configuration": {CLEANUP: "false"},
+            "configuration": {},
             "createdTime": time_ms,
         }}),
     ])

@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests")]
 
 mod beside;
+mod checkpoints;
 mod place;
 mod readers;
 

@@ -92,7 +92,6 @@ fn what_is_written_is_read_and_what_others_commit_is_passed_over() {
     }
     let log = read(&memory).expect("read");
     assert_eq!((log.next, log.table, log.last_run), (3, Some([0xab; 16]), Some(41)));
-    assert!(!log.may_lose_versions);
     // More comes, and only that is read.
     memory.0.borrow_mut().insert(commit_name(0), b"not read again".to_vec());
     memory.0.borrow_mut().insert(commit_name(3), ours.replace("41", "42").into_bytes());
@@ -133,20 +132,21 @@ fn a_log_that_was_restored_or_cleaned_up_meanwhile_is_not_gone_on_with() {
 }
 
 #[test]
-fn who_may_remove_first_versions_is_known() {
+fn how_many_versions_are_between_checkpoints_is_known() {
     let first = String::from_utf8(created([0xab; 16], 1)).expect("text");
-    for (configuration, may) in [
-        (r#"{"delta.enableExpiredLogCleanup":"FALSE"}"#, false),
-        (r#"{"delta.enableExpiredLogCleanup":false}"#, false),
-        (r#"{"delta.enableExpiredLogCleanup":"true"}"#, true),
-        ("{}", true),
+    for (configuration, interval) in [
+        (r#"{"delta.checkpointInterval":"7"}"#, Some(7)),
+        (r#"{"delta.checkpointInterval":7}"#, Some(7)),
+        (r#"{"delta.checkpointInterval":"0"}"#, None),
+        (r#"{"delta.checkpointInterval":"often"}"#, None),
+        ("{}", None),
     ] {
-        let own = r#"{"delta.enableExpiredLogCleanup":"false"}"#;
+        let own = r#""configuration":{}"#;
         assert!(first.contains(own));
         let memory = Memory::default();
-        let text = first.replace(own, configuration);
+        let text = first.replace(own, &format!("\"configuration\":{configuration}"));
         memory.0.borrow_mut().insert(commit_name(0), text.into_bytes());
-        assert_eq!(read(&memory).expect("read").may_lose_versions, may, "{configuration}");
+        assert_eq!(read(&memory).expect("read").interval, interval, "{configuration}");
     }
 }
 

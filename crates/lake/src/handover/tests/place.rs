@@ -203,22 +203,6 @@ fn what_killed_ones_have_left_goes_and_what_is_being_written_stays() {
 }
 
 #[test]
-fn a_table_that_may_lose_its_first_versions_is_told_of_once() {
-    let (scene, mut samples) = (Scene::new("told"), Samples::new());
-    scene.record("store", 0, 10, &mut samples);
-    let mut lake = scene.lake();
-    assert_eq!(lake.round().expect("done").warning, None);
-    let first = scene.table().join(commit_name(0));
-    let text = fs::read_to_string(&first).expect("read");
-    fs::write(&first, text.replace("\"delta.enableExpiredLogCleanup\":\"false\"", ""))
-        .expect("written");
-    let mut lake = scene.lake();
-    let warning = lake.round().expect("done").warning.expect("told");
-    assert!(warning.contains("delta.enableExpiredLogCleanup"), "{warning}");
-    assert_eq!(lake.round().expect("done").warning, None);
-}
-
-#[test]
 fn a_run_that_is_not_read_now_is_never_skipped_and_the_others_are_told_each_round() {
     let (scene, mut samples) = (Scene::new("passing"), Samples::new());
     scene.record("store", 0, 10, &mut samples);

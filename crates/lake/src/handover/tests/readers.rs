@@ -37,28 +37,34 @@ fn python() -> Option<PathBuf> {
 fn deltalake_polars_and_duckdb_read_what_was_recorded() {
     let Some(python) = python() else { return };
     let (scene, mut samples) = (Scene::new("readers"), Samples::new());
+    checkpoints::table_with_interval(&scene, 1);
     scene.record("store", 0, 300, &mut samples);
     scene.hand_over();
     scene.record("store", 150, 300, &mut samples);
     scene.hand_over();
-    let rows = samples.iter().map(|((series, time_ns), value)| {
-        serde_json::json!([series, time_ns, crate::scene::kind_of(series), value])
-    });
+    // What came before is in a checkpoint of ours alone.
+    checkpoints::tidy_up(&scene);
     let expected = scene.folder.join("expected.json");
-    let text = serde_json::Value::Array(rows.collect()).to_string();
-    std::fs::write(&expected, text).expect("written");
-    let read = || {
+    let read = |samples: &Samples| {
+        let rows = samples.iter().map(|((series, time_ns), value)| {
+            serde_json::json!([series, time_ns, crate::scene::kind_of(series), value])
+        });
+        let text = serde_json::Value::Array(rows.collect()).to_string();
+        std::fs::write(&expected, text).expect("written");
         let output = Command::new(&python).arg(SCRIPT).arg(scene.table()).arg(&expected).output();
         let output = output.expect("python starts");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{said}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    let said = read();
+    let said = read(&samples);
     for name in ["deltalake", "polars", "duckdb", "compacted"] {
         assert!(said.contains(name), "{said}");
     }
-    // The script has compacted the table: versions of another are gone on from.
+    // The script has compacted the table and made a checkpoint: both are gone on from.
     scene.record("store", 450, 10, &mut samples);
     assert_eq!(scene.hand_over(), 10 * SERIES);
+    checkpoints::tidy_up(&scene);
+    assert_eq!(scene.hand_over(), 0);
+    assert!(read(&samples).contains("deltalake"));
 }
