@@ -141,17 +141,19 @@ impl Segments {
         others
     }
 
-    /// Files of which nobody knows what they hold, and not only since a crash came while they were started:
-    /// that leaves a header whose CRC is wrong.
+    /// Files of which no reader knows what they hold, and not only since a crash came while they were started:
+    /// that leaves a header whose CRC is wrong. A valid header of another place or store is believed by no
+    /// reader, whatever stands behind it.
     #[must_use]
     pub fn unread(&self) -> BTreeSet<u32> {
-        let torn = |error: &baro_ondisk::Error| {
-            matches!(error, baro_ondisk::Error::Mismatch { field: "CRC", .. })
+        use baro_ondisk::Error::Mismatch;
+        let torn = |error: &baro_ondisk::Error| matches!(error, Mismatch { field: "CRC", .. });
+        let foreign = |error: &baro_ondisk::Error| {
+            matches!(error, Mismatch { field: "store id" | "kind" | "index" | "segment bytes", .. })
         };
-        let mut unread = self.unsure();
-        unread.retain(|index| {
-            self.damaged.iter().any(|(other, error)| other == index && !torn(error))
-        });
+        let mut unread = BTreeSet::new();
+        unread.extend(self.damaged.iter().filter(|(_, e)| !torn(e)).map(|(index, _)| *index));
+        unread.extend(self.rebuilt.iter().filter(|(_, e)| foreign(e)).map(|(index, _)| *index));
         unread
     }
 

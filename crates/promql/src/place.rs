@@ -154,7 +154,7 @@ mod tests {
             assert!(error.contains(said), "{text}: {error}");
         }
         for right in ["1e-5 + foo", "a{b=\"#)\"} # ) \n + 'x' == bool 7"] {
-            assert_eq!(words(right).len(), if right.starts_with('1') { 3 } else { 10 }, "{right}");
+            assert_eq!(words(right).len(), if right.starts_with('1') { 3 } else { 11 }, "{right}");
         }
         let mut tries = 0;
         let long = "(".repeat(200) + &"a+".repeat(90);
