@@ -50,7 +50,9 @@ impl Counts {
 
     fn row(&self, head: &str) -> String {
         let Counts { expressions, distinct, equal, refused, wrong, empty, both_fail } = self;
-        format!("{head}\t{expressions}\t{distinct}\t{equal}\t{refused}\t{wrong}\t{empty}\t{both_fail}\n")
+        format!(
+            "{head}\t{expressions}\t{distinct}\t{equal}\t{refused}\t{wrong}\t{empty}\t{both_fail}\n"
+        )
     }
 }
 
@@ -69,6 +71,17 @@ fn boards() -> Vec<(fetch::Listed, serde_json::Value)> {
     found
 }
 
+/// What is not equal, with its reason.
+fn report(found: &BTreeMap<String, Outcome>) {
+    for (text, outcome) in found {
+        match outcome {
+            Outcome::Equal => {}
+            Outcome::Wrong(said) => println!("wrong: {text}\n{said}"),
+            other => println!("{other:?}: {text}"),
+        }
+    }
+}
+
 #[test]
 fn dashboards_that_people_use_are_answered_as_by_prometheus() {
     let Some(program) = prometheus::program() else { return };
@@ -84,6 +97,7 @@ fn dashboards_that_people_use_are_answered_as_by_prometheus() {
         let new: Vec<String> =
             distinct.iter().filter(|text| !known.contains_key(*text)).cloned().collect();
         let found = outcomes(&new, &program);
+        report(&found);
         let mut counts = Counts { expressions: all.len(), ..Counts::default() };
         sum.expressions += all.len();
         found.values().for_each(|outcome| sum.add(outcome));
@@ -93,16 +107,9 @@ fn dashboards_that_people_use_are_answered_as_by_prometheus() {
         write!(rows, "{}", counts.row(&head)).unwrap();
     }
     rows.push_str(&sum.row("all\t\t"));
-    print!("{rows}");
+    println!("{rows}");
     if let Some(file) = std::env::var_os("BARO_PROMQL_ROWS") {
         std::fs::write(file, &rows).unwrap();
-    }
-    for (text, outcome) in &known {
-        match outcome {
-            Outcome::Equal => {}
-            Outcome::Wrong(said) => println!("wrong: {text}\n{said}"),
-            other => println!("{other:?}: {text}"),
-        }
     }
     let part = |of: usize| of as f64 / sum.distinct.max(1) as f64;
     assert_eq!(sum.wrong, 0);

@@ -6,9 +6,10 @@ use std::str::Chars;
 /// At most so many of one expression.
 const SAMPLES_MAX: usize = 6;
 
-/// Texts that match the whole expression; those that it allows first come first.
-pub(crate) fn samples(pattern: &str) -> Vec<String> {
-    let mut found = alternatives(&mut pattern.chars().peekable());
+/// Texts that match the whole expression; those that it allows first come first. Where it allows anything, as
+/// `.*` does, there is `any`: so `label_replace` makes of it what others have already.
+pub(crate) fn samples(pattern: &str, any: &str) -> Vec<String> {
+    let mut found = alternatives(&mut pattern.chars().peekable(), any);
     found.retain(|text| matches(pattern, text));
     found
 }
@@ -19,7 +20,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
 }
 
 /// What stands between here and a closing bracket.
-fn alternatives(of: &mut Peekable<Chars<'_>>) -> Vec<String> {
+fn alternatives(of: &mut Peekable<Chars<'_>>, any: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut row = vec![String::new()];
     while let Some(letter) = of.next_if(|letter| *letter != ')') {
@@ -28,7 +29,7 @@ fn alternatives(of: &mut Peekable<Chars<'_>>) -> Vec<String> {
             row = vec![String::new()];
             continue;
         }
-        let part = repeated(atom(letter, of), of);
+        let part = repeated(atom(letter, of, any), of);
         let joined = row.iter().flat_map(|left| {
             part.iter().map(move |right| {
                 let mut text = left.clone();
@@ -43,9 +44,10 @@ fn alternatives(of: &mut Peekable<Chars<'_>>) -> Vec<String> {
     all
 }
 
-fn atom(letter: char, of: &mut Peekable<Chars<'_>>) -> Vec<String> {
+fn atom(letter: char, of: &mut Peekable<Chars<'_>>, any: &str) -> Vec<String> {
     let one = |text: &str| vec![text.to_owned()];
     match letter {
+        '.' if matches!(of.peek(), Some('*' | '+')) => one(any),
         '.' => one("x"),
         '^' | '$' => one(""),
         '\\' => match of.next() {
@@ -62,7 +64,7 @@ fn atom(letter: char, of: &mut Peekable<Chars<'_>>) -> Vec<String> {
                 while of.next_if(|letter| !matches!(letter, ':' | '>' | ')')).is_some() {}
                 of.next_if(|letter| matches!(letter, ':' | '>'));
             }
-            let found = alternatives(of);
+            let found = alternatives(of, any);
             of.next();
             found
         }
@@ -90,7 +92,9 @@ fn class(of: &mut Peekable<Chars<'_>>) -> Vec<String> {
     of.next();
     match negated {
         true => ["x", "1", "/", "-"].iter().map(|text| (*text).to_owned()).collect(),
-        false => letters.iter().filter(|letter| **letter != '-').take(2).map(char::to_string).collect(),
+        false => {
+            letters.iter().filter(|letter| **letter != '-').take(2).map(char::to_string).collect()
+        }
     }
 }
 
@@ -118,15 +122,15 @@ fn repeated(mut part: Vec<String>, of: &mut Peekable<Chars<'_>>) -> Vec<String> 
 #[test]
 fn samples_match_their_expressions() {
     let all = [
-        ("a|b.*", vec!["a", "bx", "b"]),
+        ("a|b.*", vec!["a", "bany", "b"]),
         ("^2..$", vec!["2xx"]),
-        ("[4-5].*", vec!["4x", "4", "5x", "5"]),
-        ("(x)([\\\\.:].*)?", vec!["x\\x", "x\\", "x.x", "x.", "x"]),
+        ("[4-5].*", vec!["4any", "4", "5any", "5"]),
+        ("(x)([\\\\.:].*)?", vec!["x\\any", "x\\", "x.any", "x.", "x"]),
         ("(?i:node)\\d{3}", vec!["node111"]),
-        (".*", vec!["x", ""]),
-        (".*(/write|/metrics)", vec!["x/write", "x/metrics", "/write", "/metrics"]),
+        (".*", vec!["any", ""]),
+        (".*(/write|/metrics)", vec!["any/write", "any/metrics", "/write", "/metrics"]),
     ];
     for (pattern, expected) in all {
-        assert_eq!(samples(pattern), expected, "{pattern}");
+        assert_eq!(samples(pattern, "any"), expected, "{pattern}");
     }
 }

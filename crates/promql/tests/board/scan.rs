@@ -4,6 +4,7 @@
 //! does not understand the expression.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// A matcher: label, operator, value.
 pub(crate) type Matcher = (String, String, String);
@@ -14,17 +15,21 @@ pub(crate) struct Selector {
     pub(crate) matchers: Vec<Matcher>,
     /// It stands in `rate` or the like.
     pub(crate) is_rate: bool,
+    /// Labels that `label_replace` around it reads, and its expressions.
+    pub(crate) read: BTreeMap<String, String>,
+    /// Which word it is.
+    word: usize,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
     pub(crate) selectors: Vec<Selector>,
-    /// Labels of `by` and `without`.
+    /// Labels of `by`, and of what is taken over from the other side.
     pub(crate) groups: BTreeSet<String>,
-    /// Labels of `on` and `ignoring`, by which series find each other.
+    /// Labels of `on`, by which series find each other.
     pub(crate) keys: BTreeSet<String>,
-    /// Labels that `label_replace` reads, and its expressions.
-    pub(crate) read: BTreeMap<String, String>,
+    /// Labels of `without` and `ignoring`, which not all have.
+    pub(crate) left_out: BTreeSet<String>,
     pub(crate) has_buckets: bool,
     /// Which of equal values it takes matters.
     pub(crate) ranks: bool,
@@ -43,7 +48,8 @@ enum Word {
 fn words(text: &str) -> Vec<Word> {
     let mut found = Vec::new();
     let mut letters = text.chars().peekable();
-    let is_part = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '_' || *letter == ':';
+    let is_part =
+        |letter: &char| letter.is_ascii_alphanumeric() || *letter == '_' || *letter == ':';
     while let Some(letter) = letters.next() {
         match letter {
             '#' => while letters.next_if(|letter| *letter != '\n').is_some() {},
@@ -97,8 +103,19 @@ fn words(text: &str) -> Vec<Word> {
 const WORDS: [&str; 11] =
     ["and", "or", "unless", "bool", "offset", "atan2", "inf", "nan", "start", "end", "default"];
 const AGGREGATIONS: [&str; 13] = [
-    "sum", "avg", "min", "max", "count", "group", "stddev", "stdvar", "topk", "bottomk", "quantile",
-    "count_values", "limitk",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "count",
+    "group",
+    "stddev",
+    "stdvar",
+    "topk",
+    "bottomk",
+    "quantile",
+    "count_values",
+    "limitk",
 ];
 const LISTS: [&str; 6] = ["by", "without", "on", "ignoring", "group_left", "group_right"];
 const RATES: [&str; 4] = ["rate", "irate", "increase", "resets"];
@@ -106,7 +123,7 @@ const RATES: [&str; 4] = ["rate", "irate", "increase", "resets"];
 pub(crate) fn scanned(text: &str) -> Scanned {
     let words = words(text);
     let mut scanned = Scanned::default();
-    let mut is_rate = false;
+    let (mut is_rate, mut replaced) = (false, Vec::new());
     let mut at = 0;
     let is_sign = |at: usize, sign: &str| matches!(words.get(at), Some(Word::Sign(s)) if s == sign);
     while at < words.len() {
@@ -122,12 +139,15 @@ pub(crate) fn scanned(text: &str) -> Scanned {
                     scanned.has_buckets |= lower.starts_with("histogram_");
                     scanned.ranks |= lower == "topk" || lower == "bottomk";
                     if lower == "label_replace" {
-                        replaced(&words[at + 1..], &mut scanned);
+                        replaced.extend(replacement(&words, at + 1));
                     }
                 } else if !WORDS.contains(&lower.as_str()) {
                     let matchers = is_sign(at + 1, "{").then(|| matchers(&words[at + 2..]));
                     let matchers = matchers.unwrap_or_default();
-                    scanned.selectors.push(Selector { metric: name.clone(), matchers, is_rate });
+                    let metric = name.clone();
+                    let selector =
+                        Selector { metric, matchers, is_rate, word: at, ..Selector::default() };
+                    scanned.selectors.push(selector);
                     at += 1;
                     if is_sign(at, "{") {
                         at = behind(&words, at, "}");
@@ -139,7 +159,9 @@ pub(crate) fn scanned(text: &str) -> Scanned {
                 let matchers = matchers(&words[at + 1..]);
                 let name = matchers.iter().find(|matcher| matcher.0 == "__name__");
                 let metric = name.map_or("up", |matcher| matcher.2.as_str()).to_owned();
-                scanned.selectors.push(Selector { metric, matchers, is_rate });
+                let selector =
+                    Selector { metric, matchers, is_rate, word: at, ..Selector::default() };
+                scanned.selectors.push(selector);
                 at = behind(&words, at, "}");
                 continue;
             }
@@ -150,6 +172,10 @@ pub(crate) fn scanned(text: &str) -> Scanned {
             _ => {}
         }
         at += 1;
+    }
+    for selector in &mut scanned.selectors {
+        let around = replaced.iter().filter(|(within, ..)| within.contains(&selector.word));
+        selector.read.extend(around.map(|(_, label, pattern)| (label.clone(), pattern.clone())));
     }
     scanned
 }
@@ -166,7 +192,8 @@ fn list(words: &[Word], at: usize, of: &str, scanned: &mut Scanned) -> usize {
     for word in &words[at..end] {
         if let Word::Name(name) = word {
             match of {
-                "on" | "ignoring" => scanned.keys.insert(name.clone()),
+                "on" => scanned.keys.insert(name.clone()),
+                "without" | "ignoring" => scanned.left_out.insert(name.clone()),
                 _ => scanned.groups.insert(name.clone()),
             };
         }
@@ -185,10 +212,10 @@ fn matchers(words: &[Word]) -> Vec<Matcher> {
     found
 }
 
-/// The last two texts of `label_replace`: a label, and what it must match.
-fn replaced(words: &[Word], scanned: &mut Scanned) {
+/// Of a `label_replace`, from its bracket on: its words, and its last two texts, a label and what it must match.
+fn replacement(words: &[Word], start: usize) -> Option<(Range<usize>, String, String)> {
     let (mut depth, mut texts) = (0, Vec::new());
-    for word in words {
+    for (at, word) in words.iter().enumerate().skip(start) {
         match word {
             Word::Sign(sign) if sign == "(" => depth += 1,
             Word::Sign(sign) if sign == ")" => depth -= 1,
@@ -196,12 +223,11 @@ fn replaced(words: &[Word], scanned: &mut Scanned) {
             _ => {}
         }
         if depth == 0 {
-            break;
+            let pattern = texts.pop()?;
+            return Some((start..at, texts.pop()?, pattern));
         }
     }
-    if let [.., label, pattern] = texts.as_slice() {
-        scanned.read.insert(label.clone(), pattern.clone());
-    }
+    None
 }
 
 /// The length of a duration such as `1h30m`.
@@ -238,6 +264,7 @@ fn words_of_an_expression_say_what_it_asks_for() {
     assert!(found.selectors[0].is_rate);
     assert_eq!(found.groups.iter().collect::<Vec<_>>(), ["h", "le", "pod"]);
     assert_eq!(found.keys.iter().collect::<Vec<_>>(), ["g"]);
-    assert_eq!(found.read.get("n").map(String::as_str), Some("(o.*)"));
+    assert_eq!(found.selectors[2].read.get("n").map(String::as_str), Some("(o.*)"));
+    assert!(found.selectors[1].read.is_empty());
     assert_eq!(found.longest_ms, 5_400_000);
 }

@@ -13,13 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 const MS: i64 = 1_000_000;
-/// Range up to which a step and a count of samples are taken: some more samples than the range has.
-const STEPS: [(i64, i64, i64); 4] = [
-    (600_000, 15_000, 121),
-    (7_200_000, 60_000, 241),
-    (172_800_000, 240_000, 1_080),
-    (i64::MAX, 3_600_000, 360),
-];
+/// Ranges up to which samples have this distance.
+const STEPS_MS: [(i64, i64); 4] =
+    [(600_000, 15_000), (7_200_000, 60_000), (172_800_000, 240_000), (i64::MAX, 3_600_000)];
+/// Samples beside those of the longest range, and at most.
+const POINTS_MORE: i64 = 50;
+const POINTS_MAX: i64 = 400;
 
 pub(crate) struct Made {
     pub(crate) load: String,
@@ -53,8 +52,9 @@ impl Numbers {
 
 /// So many series for each selector; of one there are none that it may not let through.
 pub(crate) fn made(scanned: &Scanned, seed: u64, each: usize) -> Made {
-    let place = STEPS.iter().find(|(longest_ms, ..)| scanned.longest_ms <= *longest_ms);
-    let (_, step_ms, points) = *place.unwrap();
+    let place = STEPS_MS.iter().find(|(longest_ms, _)| scanned.longest_ms <= *longest_ms);
+    let (_, step_ms) = *place.unwrap();
+    let points = (scanned.longest_ms / step_ms + POINTS_MORE).min(POINTS_MAX);
     let end_ms = step_ms * (points - 1);
     let load = format!("load {step_ms}ms\n");
     let mut made = Made { load, memory: Memory::default(), scale: 0.0, step_ms, end_ms };
@@ -95,14 +95,18 @@ pub(crate) fn made(scanned: &Scanned, seed: u64, each: usize) -> Made {
     made
 }
 
-/// Names of labels that a metric has: those that are asked of it anywhere, and those of lists.
+/// Names of labels that a metric has: those that are asked of it anywhere, and those of lists. What is left out
+/// the first metric has alone, as it is where one side says more than the other.
 fn names_of(scanned: &Scanned, selectors: &[&Selector]) -> BTreeSet<String> {
     let asked = selectors.iter().flat_map(|one| &one.matchers).map(|matcher| &matcher.0);
     let mut names: BTreeSet<String> = asked.cloned().collect();
     let has_le = names.contains("le");
     names.extend(scanned.groups.iter().chain(&scanned.keys).cloned());
-    names.extend(scanned.read.keys().cloned());
+    names.extend(selectors.iter().flat_map(|one| one.read.keys()).cloned());
     names.insert("instance".to_owned());
+    if scanned.selectors.first().is_some_and(|one| one.metric == selectors[0].metric) {
+        names.extend(scanned.left_out.iter().cloned());
+    }
     if !has_le {
         names.remove("le");
     }
@@ -139,14 +143,14 @@ fn value(scanned: &Scanned, selector: &Selector, name: &str, at: usize) -> Optio
     let mut asked: Vec<(&str, &str)> = Vec::new();
     let matchers = selector.matchers.iter().filter(|matcher| matcher.0 == name);
     asked.extend(matchers.map(|matcher| (matcher.1.as_str(), matcher.2.as_str())));
-    if let Some(pattern) = scanned.read.get(name) {
+    if let Some(pattern) = selector.read.get(name) {
         asked.push(("=~", pattern));
     }
     for (operator, wanted) in &asked {
         match *operator {
             "=" => candidates.push((*wanted).to_owned()),
             "=~" => {
-                let mut found = samples(wanted);
+                let mut found = samples(wanted, &candidates[0]);
                 let turns = at % found.len().max(1);
                 found.rotate_left(turns);
                 candidates.append(&mut found);

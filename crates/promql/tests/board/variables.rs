@@ -185,7 +185,10 @@ fn variables_are_replaced_as_grafana_does() {
         (r#"a{job=~"$job",b="$job",c!~"${job:regex}"}"#, r#"a{job=~".*",b="x",c!~"none"}"#),
         ("rate(a[$__rate_interval]) + rate(b[$job])", "rate(a[1m]) + rate(b[5m])"),
         ("sum by ($by, ${job}) (a[[job]]_total[$every])", "sum by (pod, instance) (ax_total[1m])"),
-        (r#"label_replace(a, "b", "$1", "c", "^d$")"#, r#"label_replace(a, "b", "$1", "c", "^d$")"#),
+        (
+            r#"label_replace(a, "b", "$1", "c", "^d$")"#,
+            r#"label_replace(a, "b", "$1", "c", "^d$")"#,
+        ),
         (r#"topk($job, a{b="\"$job"})"#, r#"topk(1, a{b="\"x"})"#),
         ("a offset $job / $__range_s", "a offset 5m / 3600"),
     ];
