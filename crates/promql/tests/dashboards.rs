@@ -34,13 +34,18 @@ struct Counts {
     wrong: usize,
     empty: usize,
     both_fail: usize,
+    /// Values that are equal.
+    values: usize,
 }
 
 impl Counts {
     fn add(&mut self, outcome: &Outcome) {
         self.distinct += 1;
         *match outcome {
-            Outcome::Equal => &mut self.equal,
+            Outcome::Equal(values) => {
+                self.values += values;
+                &mut self.equal
+            }
             Outcome::Empty => &mut self.empty,
             Outcome::BothFail => &mut self.both_fail,
             Outcome::Refused(_) => &mut self.refused,
@@ -49,10 +54,10 @@ impl Counts {
     }
 
     fn row(&self, head: &str) -> String {
-        let Counts { expressions, distinct, equal, refused, wrong, empty, both_fail } = self;
-        format!(
-            "{head}\t{expressions}\t{distinct}\t{equal}\t{refused}\t{wrong}\t{empty}\t{both_fail}\n"
-        )
+        let Counts { expressions, distinct, equal, refused, wrong, empty, both_fail, values } =
+            self;
+        let all = [expressions, distinct, equal, refused, wrong, empty, both_fail, values];
+        all.iter().fold(head.to_owned(), |row, count| format!("{row}\t{count}")) + "\n"
     }
 }
 
@@ -75,7 +80,7 @@ fn boards() -> Vec<(fetch::Listed, serde_json::Value)> {
 fn report(found: &BTreeMap<String, Outcome>) {
     for (text, outcome) in found {
         match outcome {
-            Outcome::Equal => {}
+            Outcome::Equal(_) => {}
             Outcome::Wrong(said) => println!("wrong: {text}\n{said}"),
             other => println!("{other:?}: {text}"),
         }
@@ -87,7 +92,8 @@ fn dashboards_that_people_use_are_answered_as_by_prometheus() {
     let Some(program) = prometheus::program() else { return };
     let mut known: BTreeMap<String, Outcome> = BTreeMap::new();
     let mut rows = String::from(
-        "package\tpath\tshows\texpressions\tdistinct\tequal\trefused\twrong\tempty\tno query on both\n",
+        "package\tpath\tshows\texpressions\tdistinct\tequal\trefused\twrong\tempty\tno query on both\t\
+         equal values\n",
     );
     let mut sum = Counts::default();
     for (listed, board) in boards() {

@@ -10,7 +10,8 @@ use std::path::Path;
 /// What came of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    Equal,
+    /// With so many values.
+    Equal(usize),
     /// Equal, and without any value.
     Empty,
     /// Neither has an answer.
@@ -89,7 +90,7 @@ fn outcome(verdicts: &[(&Question, Verdict)]) -> Outcome {
             Verdict::Equal(count) => {
                 values += count;
                 if !matches!(outcome, Outcome::Refused(_)) {
-                    outcome = if values > 0 { Outcome::Equal } else { Outcome::Empty };
+                    outcome = if values > 0 { Outcome::Equal(values) } else { Outcome::Empty };
                 }
             }
         }

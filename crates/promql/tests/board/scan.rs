@@ -18,7 +18,7 @@ pub(crate) struct Selector {
     /// Labels that `label_replace` around it reads, and its expressions.
     pub(crate) read: BTreeMap<String, String>,
     /// Which word it is.
-    word: usize,
+    pub(crate) word: usize,
 }
 
 #[derive(Debug, Default)]

@@ -33,6 +33,8 @@ pub(crate) struct Made {
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Counter,
+    /// Of all that a histogram has: not less than what is in a bucket.
+    Count,
     /// 1, and 0 now and then.
     Flag,
     Gauge,
@@ -182,9 +184,10 @@ fn bounds(selectors: &[&Selector]) -> Vec<String> {
 }
 
 fn kind(metric: &str, is_rate: bool) -> Kind {
-    let ends = ["_total", "_count", "_sum", "_bucket"];
+    let ends = ["_total", "_sum", "_bucket"];
     let flags = ["info", "up", "status", "ready", "condition", "phase", "health", "has_leader"];
     match () {
+        () if metric.ends_with("_count") => Kind::Count,
         () if is_rate || ends.iter().any(|end| metric.ends_with(end)) => Kind::Counter,
         () if flags.iter().any(|word| metric.contains(word)) => Kind::Flag,
         () => Kind::Gauge,
@@ -213,6 +216,7 @@ fn lines(
             *count += below;
             let value = match kind {
                 Kind::Counter => *count,
+                Kind::Count => *count * 8.0,
                 Kind::Flag => f64::from(numbers.below(8) > 0),
                 Kind::Gauge => match numbers.below(6) {
                     0 => 0.0,

@@ -108,7 +108,9 @@ impl Variables {
 
 /// What was chosen when the dashboard was saved.
 fn chosen(variable: &Value) -> Option<String> {
-    let current = variable["current"]["value"].as_str().filter(|value| !value.is_empty());
+    let current = &variable["current"]["value"];
+    // Of several the first.
+    let current = current[0].as_str().or(current.as_str()).filter(|value| !value.is_empty());
     let query = variable["query"].as_str().unwrap_or_default();
     let first = query.split(',').next().unwrap_or_default();
     let first = first.rsplit_once(" : ").map_or(first, |(_, value)| value).trim();
@@ -123,7 +125,7 @@ fn chosen(variable: &Value) -> Option<String> {
             (!is_all(value) && !value.is_empty()).then(|| value.to_owned())
         }
         "constant" => Some(query.to_owned()),
-        "textbox" => Some(current.unwrap_or(query).to_owned()).filter(|value| !value.is_empty()),
+        "textbox" => Some(current.unwrap_or(query).to_owned()),
         _ => None,
     }
 }
@@ -178,6 +180,7 @@ fn variables_are_replaced_as_grafana_does() {
     let board = serde_json::json!({"templating": {"list": [
         {"name": "job", "type": "query"},
         {"name": "by", "type": "custom", "query": "Pod : pod,Node : node"},
+        {"name": "verb", "type": "custom", "query": "GET,PUT", "current": {"value": ["$__all"]}},
         {"name": "every", "type": "interval", "current": {"value": "$__auto_interval_every"}},
     ]}});
     let variables = Variables::of(&board);
@@ -190,6 +193,7 @@ fn variables_are_replaced_as_grafana_does() {
             r#"label_replace(a, "b", "$1", "c", "^d$")"#,
         ),
         (r#"topk($job, a{b="\"$job"})"#, r#"topk(1, a{b="\"x"})"#),
+        (r#"a{verb=~"$verb"}"#, r#"a{verb=~".*"}"#),
         ("a offset $job / $__range_s", "a offset 5m / 3600"),
     ];
     for (text, expected) in all {
