@@ -4,7 +4,7 @@
 //! [`tests/dashboards.tsv`](dashboards.tsv) lists them, chosen by what people use. They come from their packages
 //! (`board/fetch.rs`), and each `expr` counts (`board/expressions.rs`). Variables are replaced as Grafana would,
 //! by rules that `board/variables.rs` says. Series are made for each expression (`board/series.rs`). It is asked
-//! at one time and over several, of several series of a kind and of one.
+//! at one time and over several; once more, with one series of a kind, where several have no answer.
 //!
 //! `BARO_PROMQL_BOARDS` names a folder where dashboards are kept once they are fetched, `BARO_PROMQL_ROWS` a file
 //! for the counts. The program that answers for Prometheus is that of `tests/oracle.rs`.
