@@ -1,24 +1,14 @@
 //! Random series, and random questions about them.
 
+use crate::prometheus::{MS, Question};
 use baro_promql::testing::Memory;
 use baro_promql::{ABSENT, Labels, Times};
 use std::fmt::Write as _;
 
-const MS: i64 = 1_000_000;
 const METRICS: [&str; 3] = ["a", "b", "c"];
 const SITES: [&str; 3] = ["x", "y", "z"];
 /// Steps that are loaded.
 const POINTS: u64 = 40;
-
-/// A question, and the series it is about: for Prometheus as a script, for this engine in memory.
-pub(crate) struct Question {
-    pub(crate) load: String,
-    pub(crate) memory: Memory,
-    pub(crate) expression: String,
-    pub(crate) times: Times,
-    /// The largest value that is loaded.
-    pub(crate) scale: f64,
-}
 
 pub(crate) struct Draw(u64);
 

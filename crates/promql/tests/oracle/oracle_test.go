@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/promqltest"
+	"github.com/prometheus/prometheus/util/teststorage"
 )
 
 // A question: what is loaded, and what is asked of it, in milliseconds. A step of 0: at `Start` alone.
@@ -61,12 +62,21 @@ func TestAnswers(t *testing.T) {
 	})
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 64<<20)
+	// Questions about the same series follow each other, and loading takes longer than answering.
+	var stored *teststorage.TestStorage
+	var loaded string
 	for lines.Scan() {
 		var asked question
 		if err := json.Unmarshal(lines.Bytes(), &asked); err != nil {
 			t.Fatal(err)
 		}
-		text, err := json.Marshal(ask(t, engine, asked))
+		if stored == nil || loaded != asked.Load {
+			if stored != nil {
+				stored.Close()
+			}
+			stored, loaded = promqltest.LoadedStorage(t, asked.Load), asked.Load
+		}
+		text, err := json.Marshal(ask(engine, stored, asked))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,11 +84,12 @@ func TestAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if stored != nil {
+		stored.Close()
+	}
 }
 
-func ask(t *testing.T, engine *promql.Engine, asked question) answer {
-	stored := promqltest.LoadedStorage(t, asked.Load)
-	defer stored.Close()
+func ask(engine *promql.Engine, stored *teststorage.TestStorage, asked question) answer {
 	var query promql.Query
 	var err error
 	at := time.UnixMilli
