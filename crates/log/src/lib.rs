@@ -63,7 +63,7 @@ pub use pins::{
     Pins, kept_epochs, list_folder, read_message, remove_if_there, write_pin, write_request,
 };
 pub use rebuilt::{Rebuilt, rebuild};
-pub use recover::{Recovery, Segments, open_folder, read_identity, recover};
+pub use recover::{Recovery, Segments, open_folder, read_identity, recover, was_begun};
 pub use running::{Span, spans};
 pub use series::{Inserted, SeriesTable};
 pub use session::{Extent, Hole, Proof, Verdict, dead_from, judge, known_end};

@@ -12,8 +12,8 @@ use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, Beside, DeadTail, End, Identity, Lives, Recycled, SegmentHeader,
-    SegmentKind, Settled, Summary, Wear,
+    BLOCK_HEADER_BYTES, Beside, Block, DeadTail, End, Identity, Kind, Lives, Recycled, Samples,
+    SegmentHeader, SegmentKind, Settled, Summary, Wear, WhenFull,
 };
 use baro_sys::disk::Disk;
 use baro_sys::memory::AlignedBuffer;
@@ -34,6 +34,8 @@ pub struct Segments {
     /// Indexes whose header is not valid either, but whose blocks prove themselves: among the
     /// started ones by what these tell.
     pub rebuilt: Vec<(u32, baro_ondisk::Error)>,
+    /// Those of them whose first block is lost.
+    pub cut: Vec<u32>,
     /// What the newest header says of blocks that are valid and dead all the same.
     pub dead: Vec<DeadTail>,
     /// What all headers say of where segments end.
@@ -87,6 +89,8 @@ pub struct Recovery {
     /// What earlier sessions have recycled before it was in runs, as headers tell. Where the last session was
     /// closed in order, what its newest header had was told.
     pub recycled: Recycled,
+    /// The highest id of a record in the segments that were read, declared or not; 0 without any.
+    pub highest_id: u32,
 }
 
 /// Opens the folder of the store at `path`. Where there is no folder there is no store: the next
@@ -141,11 +145,11 @@ impl Segments {
         others
     }
 
-    /// Files of which no reader knows what they hold, and not only since a crash came while they were started:
-    /// that leaves a header whose CRC is wrong. A valid header of another place or store is believed by no
-    /// reader, whatever stands behind it.
+    /// Files of which no reader knows all that they hold, and not only since a crash came while they were
+    /// started: that leaves a header whose CRC is wrong, of the oldest segment. A valid header of another place
+    /// or store is believed by no reader, whatever stands behind it.
     #[must_use]
-    pub fn unread(&self) -> BTreeSet<u32> {
+    pub fn unread(&self, when_full: WhenFull) -> BTreeSet<u32> {
         use baro_ondisk::Error::Mismatch;
         let torn = |error: &baro_ondisk::Error| matches!(error, Mismatch { field: "CRC", .. });
         let foreign = |error: &baro_ondisk::Error| {
@@ -154,7 +158,18 @@ impl Segments {
         let mut unread = BTreeSet::new();
         unread.extend(self.damaged.iter().filter(|(_, e)| !torn(e)).map(|(index, _)| *index));
         unread.extend(self.rebuilt.iter().filter(|(_, e)| foreign(e)).map(|(index, _)| *index));
+        unread.extend(&self.cut);
+        let mut torn = self.damaged.iter().filter(|(_, e)| torn(e)).map(|(index, _)| *index);
+        if let (Some(index), None) = (torn.next(), torn.next())
+            && was_begun(&self.beside, &self.others(), index, self.newest(), when_full)
+        {
+            unread.insert(index);
+        }
         unread
+    }
+
+    fn newest(&self) -> u64 {
+        self.started.last().map_or(0, |(header, _)| header.epoch)
     }
 
     /// Files whose header cannot be read.
@@ -229,12 +244,32 @@ impl Segments {
                 continue;
             }
             found.started.push(rebuilt.among(&found.started));
+            if !rebuilt.whole {
+                found.cut.push(rebuilt.index);
+            }
             let at = found.damaged.iter().position(|(index, _)| *index == rebuilt.index);
             found.rebuilt.extend(at.map(|at| found.damaged.remove(at)));
         }
         found.started.sort_by_key(|(header, _)| header.epoch);
         Ok(found)
     }
+}
+
+/// Whether the segment in the file `index`, whose header is torn, held something when the newest was begun, and was
+/// not the next to be started: then no crash has torn it. `others`: those beside the newest that can be read.
+#[must_use]
+pub fn was_begun(
+    beside: &Beside,
+    others: &BTreeMap<u32, u64>,
+    index: u32,
+    newest: u64,
+    when_full: WhenFull,
+) -> bool {
+    let missing = beside.segments.and_then(|told| told.missing(others, index, newest));
+    missing.is_some_and(|epoch| match when_full {
+        WhenFull::Stop => true,
+        WhenFull::Recycle => others.values().any(|other| *other < epoch),
+    })
 }
 
 /// A header that is valid by itself must also be this store's, of this file.
@@ -286,6 +321,7 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         wear: segments.wear,
         last_block_ns: None,
         summary: None,
+        highest_id: 0,
         changed: segments.are_changed() && storage.open(BACKUP_MARK, Access::Read).is_err(),
         segments,
     };
@@ -332,6 +368,7 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
             other_bytes: 0,
         });
     }
+    recovery.highest_id = tails.iter().map(|tail| tail.highest_id).max().unwrap_or(0);
     recovery.last_block_ns = tails.iter().find_map(|tail| tail.last_block_ns);
     tails.reverse();
     recovery.scanned_segments = tails.len() as u32;
@@ -388,6 +425,30 @@ struct Tail {
     summary: Option<Summary>,
     /// Its last block is the mark of a session that was closed in order.
     marked: bool,
+    /// The highest id in it.
+    highest_id: u32,
+}
+
+/// Ids from this one on are given to nobody in our time: who pushes them has made them up.
+const ID_MAX: u32 = 1 << 24;
+
+/// The highest id of a series or channel in a block.
+fn highest_id(block: &Block<'_>) -> u32 {
+    let section = block.section().ok().flatten();
+    let last = section.and_then(|section| section.strip(section.strips().checked_sub(1)?));
+    let mut highest = last.map_or(0, |strip| strip.last_series);
+    for record in block.chunks().flatten().flat_map(|chunk| chunk.records()).flatten() {
+        let id = match record.kind {
+            Kind::Frame | Kind::Text => record.stream,
+            Kind::Samples => Samples::decode(record.payload, 0)
+                .ok()
+                .and_then(|samples| samples.iter().map(|(id, _, _)| id).max())
+                .unwrap_or(0),
+            _ => 0,
+        };
+        highest = highest.max(id);
+    }
+    if highest < ID_MAX { highest } else { 0 }
 }
 
 fn read_tail<S: Storage>(
@@ -406,7 +467,7 @@ fn read_tail<S: Storage>(
     let (mut durable, mut bytes, mut padding_bytes) = (0, UNIT_BYTES, 0);
     let (mut payload_bytes, mut last_block_ns) = (0, None);
     walk.set_durable(known);
-    let (mut damaged, mut marked) = (false, false);
+    let (mut damaged, mut marked, mut highest) = (false, false, 0);
     let mut summary = Some(Summary::new(header.epoch, header.first_block));
     let first_offset = walk.scan().offset();
     loop {
@@ -436,6 +497,7 @@ fn read_tail<S: Storage>(
             summary = None;
             continue;
         }
+        highest = highest.max(highest_id(&block));
         summary.iter_mut().for_each(|summary| summary.add(offset, &block.header));
         last_block_ns = Some((block.header.realtime_ns, block.header.boottime_ns));
         for chunk in block.chunks().flatten() {
@@ -465,6 +527,7 @@ fn read_tail<S: Storage>(
         producers,
         summary,
         marked,
+        highest_id: highest,
     })
 }
 

@@ -54,6 +54,20 @@ impl Lives {
         });
         Lives { count: segments.len() as u32, crc }
     }
+
+    /// The epoch below `newest` that the segment in the file `index` had, if with it and `others` these are all;
+    /// `None` if there was none. Epochs are tried from the newest down, twice as many as there are segments.
+    #[must_use]
+    pub fn missing(&self, others: &BTreeMap<u32, u64>, index: u32, newest: u64) -> Option<u64> {
+        if others.len() as u32 + 1 != self.count || others.contains_key(&index) {
+            return None;
+        }
+        let mut all = others.clone();
+        (1..newest).rev().take(2 * self.count as usize + 2).find(|epoch| {
+            all.insert(index, *epoch);
+            Lives::of(&all) == *self
+        })
+    }
 }
 
 impl Beside {
@@ -133,6 +147,9 @@ mod tests {
         assert_eq!(Beside::of(&unit), Beside::default());
         let lives = Lives::of(&BTreeMap::from([(0, 1), (4, 2)]));
         assert_ne!(lives, Lives::of(&BTreeMap::from([(0, 2), (4, 1)])));
+        assert_eq!(lives.missing(&BTreeMap::from([(4, 2)]), 0, 3), Some(1));
+        assert_eq!(lives.missing(&BTreeMap::from([(4, 2)]), 1, 3), None);
+        assert_eq!(lives.missing(&BTreeMap::from([(0, 1), (4, 2)]), 5, 3), None);
         let held = |records| Held { records, samples: u64::MAX };
         let waiting = |epoch| Waiting { epoch, held: held(7 * epoch) };
         let waiting = [waiting(1), waiting(2), waiting(3)];

@@ -595,7 +595,8 @@ fn read_catalog(
              back from a copy, or: baro recover STORE NEW)"
         ));
     }
-    catalog.number_above(given);
+    // What was declared since the last header is seen by its records alone.
+    catalog.number_above(given.max(recovery.highest_id));
     Ok(catalog)
 }
 

@@ -6,7 +6,7 @@
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
-use baro_log::{Blocks, Rebuilt, kept_epochs, kept_name, rebuild, segment_name};
+use baro_log::{Blocks, Rebuilt, kept_epochs, kept_name, rebuild, segment_name, was_begun};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     Beside, DeadTail, Error as Format, Identity, Lives, Recycled, SegmentHeader, SegmentKind,
@@ -14,7 +14,7 @@ use baro_ondisk::{
 };
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A file that holds a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,8 @@ pub(crate) struct Segments {
     pub(crate) recycled: Option<(u64, Recycled)>,
     /// Others are beside it.
     differs: Option<(Lives, Lives)>,
+    /// Files with a torn header, and their places in the list of damage.
+    torn: Vec<(u32, usize)>,
     /// Epoch of that header; 0 if there is none.
     pub(crate) newest_epoch: u64,
 }
@@ -131,14 +133,37 @@ fn differs(storage: &AnyStorage, found: &Segments) -> Option<(Lives, Lives)> {
     if found.started.iter().any(|segment| segment.header.epoch > found.newest_epoch) {
         return None;
     }
+    let there = Lives::of(&others(found));
+    let copied = || crate::backup::reaches(storage).is_some_and(|to| found.newest_epoch <= to);
+    (told != there && !copied()).then_some((told, there))
+}
+
+/// The others beside the newest, by their files.
+fn others(found: &Segments) -> BTreeMap<u32, u64> {
     let others = found.started.iter().filter(|s| s.header.epoch != found.newest_epoch);
     let place = |s: &SegmentRef| match s.file {
         SegmentFile::Log(index) => Some((index, s.header.epoch)),
         SegmentFile::Kept(_) => None,
     };
-    let there = Lives::of(&others.filter_map(place).collect());
-    let copied = || crate::backup::reaches(storage).is_some_and(|to| found.newest_epoch <= to);
-    (told != there && !copied()).then_some((told, there))
+    others.filter_map(place).collect()
+}
+
+/// A torn header is what a crash leaves of the segment that was to be started: of no other one.
+fn tell_torn(storage: &AnyStorage, found: &mut Segments, when_full: WhenFull) {
+    let others = others(found);
+    let mut torn = found.torn.iter().filter(|(index, _)| !others.contains_key(index));
+    let (Some((index, damage)), None) = (torn.next().copied(), torn.next()) else { return };
+    let newest = found.newest_epoch;
+    // Where the newest itself has lost its header, nothing is known.
+    let is_newest = found.started.iter().all(|segment| segment.header.epoch <= newest);
+    let copied = || crate::backup::reaches(storage).is_some_and(|to| newest <= to);
+    if is_newest
+        && was_begun(&found.beside, &others, index, newest, when_full)
+        && !copied()
+        && let Some(damage) = found.damage.get_mut(damage)
+    {
+        damage.loss = Loss::Segment;
+    }
 }
 
 fn read_once(storage: &AnyStorage, identity: &Identity, access: Access) -> Result<Segments> {
@@ -184,6 +209,7 @@ fn read_once(storage: &AnyStorage, identity: &Identity, access: Access) -> Resul
     count_headless(&mut found, headless, identity.when_full);
     found.unread = found.grown.saturating_sub(found.blank + found.started.len() as u32);
     found.differs = differs(storage, &found);
+    tell_torn(storage, &mut found, identity.when_full);
     if found.beside.changed {
         let (file, offset, source) = (baro_log::FOLDER.to_owned(), 0, Source::Earlier);
         found.damage.push(Damage { file, offset, source, loss: Loss::Replaced });
@@ -334,6 +360,9 @@ fn look(
             let damage = found.damage.len();
             headless.extend(rebuilt.map(|rebuilt| Headless { rebuilt, torn, damage }));
             let loss = if torn { Loss::Nothing } else { Loss::Segment };
+            if torn {
+                found.torn.push((index, damage));
+            }
             found.damage.push(Damage::format(name, source, loss));
             return Ok(None);
         }

@@ -239,7 +239,7 @@ impl Engine {
             told: recovery.summary,
             lives: recovery.segments.lives(),
             unsure: recovery.segments.unsure(),
-            unread: recovery.segments.unread(),
+            unread: recovery.segments.unread(recovery.identity.when_full),
             beside: Beside {
                 segments: None,
                 changed: recovery.changed,

@@ -13,6 +13,7 @@ use baro_store::{
 use baro_sys::storage::Access;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Duration;
 
 /// A session with one sample at each of these times, whose value is `value`.
 fn session(path: &Path, times_ns: &[i64], value: f64) -> Vec<String> {
@@ -181,7 +182,12 @@ fn a_segment_file_of_an_earlier_time_that_is_put_back_is_told_and_stays_told() {
 #[test]
 fn a_segment_that_could_not_be_read_is_told_also_when_it_was_reused() {
     type Change = fn(&mut Vec<u8>, &[u8]);
-    let changes: [(&str, Change); 4] = [
+    let changes: [(&str, Change); 7] = [
+        // Its magic and version survive: as a crash leaves a header, but not of this one.
+        ("begin", |own, _| own[64..].fill(0)),
+        // Blocks behind the first one are there.
+        ("cut", |own, _| own[..UNIT_BYTES + 64].iter_mut().for_each(|byte| *byte ^= 0x5a)),
+        ("cut, torn", |own, _| own[100..UNIT_BYTES + 64].iter_mut().for_each(|byte| *byte ^= 0x5a)),
         ("zeros", |own, _| own[..2 * UNIT_BYTES].fill(0)),
         ("noise", |own, _| {
             own.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at * 7 + 13) as u8 | 1);
@@ -197,14 +203,14 @@ fn a_segment_that_could_not_be_read_is_told_also_when_it_was_reused() {
     for (name, change) in changes {
         let folder = Folder::init("changed-unread", 4, WhenFull::Recycle);
         let path = folder.0.as_path();
-        (1..=6).for_each(|number| drop(session(path, &[number], number as f64)));
+        (1..=7).for_each(|number| drop(session(path, &[number], number as f64)));
         assert_eq!(verified(path), (true, Vec::new()));
         let [file, other] = [1, 2].map(|index| path.join(segment_name(index)));
         let mut bytes = std::fs::read(&file).unwrap();
         change(&mut bytes, &std::fs::read(other).unwrap());
         std::fs::write(&file, bytes).unwrap();
         assert!(!verified(path).0, "{name}");
-        for number in 7..=12 {
+        for number in 8..=14 {
             session(path, &[number], number as f64);
             let (whole, damage) = verified(path);
             let told = |loss: Loss| damage.iter().any(|found| found.loss == loss);
@@ -224,6 +230,44 @@ fn declares(path: &Path, name: &str) -> (u32, Vec<String>) {
     let id = recorder.declare(&[(name, Type::F64, "")]).unwrap()[0];
     recorder.producer().unwrap().push_sample(id, i64::from(id), 0.5).unwrap();
     (id, recorder.close().damage)
+}
+
+/// As a kill leaves it: what was declared since the last header is known by its records alone.
+#[test]
+fn an_id_that_only_records_know_is_not_given_again() {
+    let folder = Folder::init("changed-killed", 8, WhenFull::Recycle);
+    let path = folder.0.as_path();
+    declares(path, "a");
+    let earlier = std::fs::read(path.join(CATALOG)).unwrap();
+    let recorder = Recorder::open(path, options()).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    for (name, time_ns) in [("a", 10), ("b", 11)] {
+        let id = recorder.declare(&[(name, Type::F64, "")]).unwrap()[0];
+        let sequence = producer.push_sample(id, time_ns, 0.5).unwrap();
+        while producer.durable() <= sequence {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    // The files of now are what a kill leaves.
+    let killed = Folder::new("changed-killed-copy");
+    copy(path, &killed.0);
+    drop((producer, recorder));
+    std::fs::write(killed.0.join(CATALOG), earlier).unwrap();
+    let (id, _) = declares(&killed.0, "c");
+    assert_eq!((id, samples_of(&killed.0, id)), (3, vec![3]));
+    assert!(!verified(&killed.0).0, "what has no name any more is told");
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (entry, to) = (entry.unwrap(), to.to_owned());
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(std::fs::copy(entry.path(), to).unwrap()),
+        }
+    }
 }
 
 /// Whoever declares after the catalog's end was lost gets an id that nobody had: else what is there would answer
