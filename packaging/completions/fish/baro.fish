@@ -455,6 +455,7 @@ complete -c baro -n "__fish_baro_using_subcommand explain" -l state-dir -d 'With
 complete -c baro -n "__fish_baro_using_subcommand explain" -l format -d 'text or json' -r -f -a "text\t'For people'
 json\t'One JSON document; keys carry units'"
 complete -c baro -n "__fish_baro_using_subcommand explain" -l system -d 'Calls of all processes, whatever the trace is about'
+complete -c baro -n "__fish_baro_using_subcommand explain" -l force -d 'With --html or --perfetto: replace the file if it is there'
 complete -c baro -n "__fish_baro_using_subcommand explain" -l prove -d 'Try what is advised, and tell if it helps (root)'
 complete -c baro -n "__fish_baro_using_subcommand explain" -l yes -d 'With --prove: do not ask'
 complete -c baro -n "__fish_baro_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
