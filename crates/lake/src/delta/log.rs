@@ -68,7 +68,7 @@ impl Log {
         let mut looks = 1;
         loop {
             let names = place.names(LOG)?;
-            self.from_checkpoint(place, &names, app)?;
+            self.begin_with_checkpoint(place, &names, app)?;
             self.catch_up(place, app)?;
             match self.check_names(place, &names) {
                 // A list that is made while another writes may have a version and not the one before.
@@ -80,7 +80,12 @@ impl Log {
     }
 
     /// Begins with the newest checkpoint that can be read, if nothing has been read yet.
-    fn from_checkpoint(&mut self, place: &dyn Place, names: &[String], app: &str) -> Result<()> {
+    fn begin_with_checkpoint(
+        &mut self,
+        place: &dyn Place,
+        names: &[String],
+        app: &str,
+    ) -> Result<()> {
         let found = checkpoint::found(names);
         self.checkpoint = found.first().map(|one| one.version);
         let mut failed = None;

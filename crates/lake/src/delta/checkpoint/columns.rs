@@ -97,7 +97,7 @@ fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn is_there<'v>(value: Option<&'v Value>) -> Option<&'v Value> {
+fn is_there(value: Option<&Value>) -> Option<&Value> {
     value.filter(|value| !value.is_null())
 }
 
