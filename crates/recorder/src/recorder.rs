@@ -574,6 +574,9 @@ fn recover_changed(disk: &baro_sys::disk::Disk, path: &Path) -> Result<(Recovery
     Ok((recovery, changed))
 }
 
+/// Ids that one session declares between two headers, at most.
+const UNTOLD_MAX: u32 = 1 << 20;
+
 /// The catalog of a store whose log was recovered. If it has lost its end, that is told, and no id that was given
 /// is given again: samples that are there would get another series' name.
 fn read_catalog(
@@ -595,8 +598,11 @@ fn read_catalog(
              back from a copy, or: baro recover STORE NEW)"
         ));
     }
-    // What was declared since the last header is seen by its records alone.
-    catalog.number_above(given.max(recovery.highest_id));
+    // What was declared since the last header is seen by its records alone. An id far beyond was declared by
+    // nobody: whoever pushed it made it up, and would have the others numbered behind it.
+    let is_near = recovery.highest_id.saturating_sub(found.max(given)) <= UNTOLD_MAX;
+    let seen = if is_near { recovery.highest_id } else { 0 };
+    catalog.number_above(given.max(seen));
     Ok(catalog)
 }
 
