@@ -4,7 +4,7 @@
 //! may follow: the first word behind which nothing helps is the one that cannot stand there. Texts are left out of
 //! that, so that no regular expression is made, and the number of tries is bounded.
 //!
-//! Invariant: no query takes more than [`TRIES_MAX`] tries. Held by `the_place_of_a_mistake_is_told`.
+//! Invariant: no query takes more than some hundred tries. Held by `the_place_of_a_mistake_is_told`.
 
 use std::ops::Range;
 
