@@ -104,6 +104,8 @@ pub(crate) fn make(place: &dyn Place, version: u64, now_ms: i64) -> Result<()> {
     let (count, added) = (rows.rows, rows.added);
     let bytes = rows.finish()?;
     if bytes > BYTES_MAX {
+        // Nobody reads one of that size here, and what it stands for could be removed by others.
+        place.remove(&file)?;
         let expected =
             format!("a checkpoint of at most {BYTES_MAX} bytes, or several small tables");
         return Err(Error::Table { file, what: "size", expected, found: bytes.to_string() });
