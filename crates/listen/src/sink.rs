@@ -359,12 +359,11 @@ impl<'a> Sink<'a> {
         match &self.pushed {
             Some((view, _, sequence)) if self.samples > 0 => {
                 let waited = acks.wait(view, *sequence, self.wait_ns);
-                waited.map_err(|unsure| match (unsure, view.trouble()) {
-                    (Unsure::Late, (trouble @ (Trouble::LogFull | Trouble::Held { .. }), _))
-                    | (Unsure::Late, (trouble @ Trouble::Device { .. }, _)) => {
-                        Overload::Stuck(trouble)
+                waited.map_err(|unsure| match (unsure, view.trouble().0) {
+                    (Unsure::Gone, _) | (Unsure::Late, Trouble::None | Trouble::Growing) => {
+                        Overload::Unsure(unsure)
                     }
-                    _ => Overload::Unsure(unsure),
+                    (Unsure::Late, trouble) => Overload::Stuck(trouble),
                 })
             }
             _ => Ok(()),
