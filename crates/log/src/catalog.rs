@@ -1,10 +1,12 @@
 //! The catalog on disk: declarations of series and channels, appended durably, never during a push.
 
 mod append;
+mod lost;
 
 pub use append::{CatalogWriter, grown_bytes, read_catalog_header};
 
 use super::names::{CATALOG, DICTIONARY};
+use lost::dictionary_header;
 use super::series::{Inserted, SeriesTable};
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
@@ -84,21 +86,9 @@ fn parts(name: &str, joint: Joint) -> String {
 }
 
 /// The highest id that the dictionary of this store has, if there is one.
-pub fn highest_id_covered<S: Storage>(storage: &S, store: StoreId) -> u32 {
+pub(crate) fn highest_id_covered<S: Storage>(storage: &S, store: StoreId) -> u32 {
     let header = dictionary_header(storage).filter(|header| header.store == store);
     header.map_or(0, |header| header.highest_id)
-}
-
-fn dictionary_header<S: Storage>(storage: &S) -> Option<DictionaryHeader> {
-    let mut unit = [0; UNIT_BYTES];
-    let file = storage.open(DICTIONARY, Access::Read).ok()?;
-    let read = file.read_at(0, &mut unit).ok()?;
-    DictionaryHeader::decode(unit.get(..read).unwrap_or(&[])).ok()
-}
-
-/// Names in the dictionary, if there is one: so many there are at least, and only a hint.
-fn names_covered<S: Storage>(storage: &S) -> usize {
-    dictionary_header(storage).map_or(0, |header| header.names as usize)
 }
 
 /// All declarations of a store.
@@ -114,6 +104,8 @@ pub struct Catalog {
     store: StoreId,
     /// New ids are above this.
     lowest_id: u32,
+    /// The dictionary of this store, if it was made of another catalog.
+    strange: Option<DictionaryHeader>,
 }
 
 impl Catalog {
@@ -135,14 +127,21 @@ impl Catalog {
             padding_bytes: 0,
             store: header.store,
             lowest_id: 0,
+            strange: dictionary_header(storage).filter(|found| found.store == header.store),
         };
-        catalog.table.expect(names_covered(storage));
+        // So many there are at least, and only a hint.
+        catalog.table.expect(catalog.strange.map_or(0, |found| found.names as usize));
+        let mark = catalog.strange.map(|found| found.watermark);
+        let mark = mark.filter(|mark| mark.segment_crc == crc);
+        let mut is_strange = mark.is_none_or(|mark| mark.last_offset != 0);
         loop {
             let offset = walk.scan().offset();
             match walk.next_block()? {
                 Found::Block(block) => {
                     catalog.padding_bytes = block.header.padding_bytes;
                     catalog.marked = block.header.is_end_mark();
+                    let place = Some((offset, block.header.crc));
+                    is_strange &= mark.map(|mark| (mark.last_offset, mark.last_crc)) != place;
                     catalog.insert_all(&block, offset)?;
                 }
                 Found::End(end) => {
@@ -156,6 +155,7 @@ impl Catalog {
             }
         }
         catalog.table.expect(0);
+        catalog.strange = catalog.strange.filter(|_| is_strange);
         Ok(catalog)
     }
 

@@ -7,19 +7,27 @@
 //! `tests/rot` of the store.
 
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{Beside, SegmentHeader, Summary};
+use baro_ondisk::{Beside, SegmentHeader};
 use baro_sys::Result;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::StorageFile;
+
+/// What the last unit of a segment tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closed {
+    /// The segment's header.
+    pub(crate) header: SegmentHeader,
+    /// Blocks below it were durable.
+    pub(crate) end: u64,
+    /// The highest id that was declared.
+    pub(crate) highest_id: u32,
+}
 
 /// What the last unit of the segment in `file` tells, be it of its present life or an earlier one.
 ///
 /// # Errors
 /// There is no memory.
-pub(crate) fn closed<F: StorageFile>(
-    file: &F,
-    segment_bytes: u64,
-) -> Result<Option<(SegmentHeader, Summary)>> {
+pub(crate) fn closed<F: StorageFile>(file: &F, segment_bytes: u64) -> Result<Option<Closed>> {
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
     let Some(at) = segment_bytes.checked_sub(UNIT_BYTES as u64) else { return Ok(None) };
     // What cannot be read tells nothing.
@@ -27,23 +35,23 @@ pub(crate) fn closed<F: StorageFile>(
     let bytes = unit.get(..read).unwrap_or(&[]);
     let Ok((header, _)) = SegmentHeader::decode(bytes) else { return Ok(None) };
     let summary = SegmentHeader::summary(bytes).filter(|summary| summary.epoch == header.epoch);
-    Ok(summary.map(|summary| (header, summary)))
+    let highest_id = Beside::of(bytes).highest_id;
+    Ok(summary.map(|summary| Closed { header, end: summary.end, highest_id }))
 }
 
-/// The highest id that was declared when the session of this segment was closed in order; 0 if it was not, or
-/// nothing tells.
+/// What was told of the segment in `file`, whose header is `header`, when its session was closed in order;
+/// `None` if it was not, or nothing tells.
 ///
 /// # Errors
 /// There is no memory.
-pub(crate) fn closed_highest_id<F: StorageFile>(file: &F, header: &SegmentHeader) -> Result<u32> {
-    let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
-    let Some(at) = header.segment_bytes.checked_sub(UNIT_BYTES as u64) else { return Ok(0) };
-    let read = file.read_at(at, &mut unit).unwrap_or(0);
-    let bytes = unit.get(..read).unwrap_or(&[]);
-    let found = SegmentHeader::decode(bytes).ok().filter(|(found, _)| {
-        (found.store, found.session, found.epoch) == (header.store, header.session, header.epoch)
-    });
-    Ok(found.map_or(0, |_| Beside::of(bytes).highest_id))
+pub(crate) fn closed_as<F: StorageFile>(
+    file: &F,
+    header: &SegmentHeader,
+) -> Result<Option<Closed>> {
+    let found = closed(file, header.segment_bytes)?;
+    // A header that was rebuilt from blocks knows no more than these fields.
+    let of = |h: &SegmentHeader| (h.store, h.session, h.epoch, h.first_block);
+    Ok(found.filter(|found| of(&found.header) == of(header)))
 }
 
 /// Blocks of the segment in `file`, whose header is `header`, below this were durable when its session
@@ -52,8 +60,14 @@ pub(crate) fn closed_highest_id<F: StorageFile>(file: &F, header: &SegmentHeader
 /// # Errors
 /// There is no memory.
 pub fn closed_end<F: StorageFile>(file: &F, header: &SegmentHeader) -> Result<u64> {
-    let found = closed(file, header.segment_bytes)?;
-    // A header that was rebuilt from blocks knows no more than these fields.
-    let of = |h: &SegmentHeader| (h.store, h.session, h.epoch, h.first_block);
-    Ok(found.filter(|(found, _)| of(found) == of(header)).map_or(0, |(_, summary)| summary.end))
+    Ok(closed_as(file, header)?.map_or(0, |found| found.end))
+}
+
+/// The highest id that was declared when the session of this segment was closed in order; 0 if it was not, or
+/// nothing tells.
+///
+/// # Errors
+/// There is no memory.
+pub fn closed_highest_id<F: StorageFile>(file: &F, header: &SegmentHeader) -> Result<u32> {
+    Ok(closed_as(file, header)?.map_or(0, |found| found.highest_id))
 }

@@ -20,6 +20,7 @@
 //! # Ok::<(), baro_log::Error>(())
 //! ```
 
+mod backup;
 mod catalog;
 mod closed;
 mod copies;
@@ -42,11 +43,12 @@ mod switch;
 mod taken;
 mod walk;
 
+pub use backup::{BackupMark, backup_reaches, read_backup_mark};
 pub use baro_ondisk::Held;
 pub use catalog::{
-    Catalog, CatalogWriter, Declared, grown_bytes, highest_id_covered, read_catalog_header,
+    Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header,
 };
-pub use closed::closed_end;
+pub use closed::{closed_end, closed_highest_id};
 pub use copies::missing_copies;
 pub use count::{copy_may_hold_samples, held_in};
 pub use deleted::{read_deletions, tell_deletions};

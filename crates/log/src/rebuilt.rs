@@ -108,8 +108,8 @@ pub fn rebuild<F: StorageFile>(
         let of = |h: &SegmentHeader| (h.store, h.session, h.epoch, h.index, h.segment_bytes);
         of(found) == of(&header)
     };
-    let closed = closed(file, segment_bytes)?.filter(|(found, _)| same(found));
-    let header = closed.map_or(header, |(found, _)| found);
+    let closed = closed(file, segment_bytes)?.filter(|found| same(&found.header));
+    let header = closed.map_or(header, |found| found.header);
     let mut walk = blocks.walk(file, header, crc);
     let whole = matches!(walk.next_block()?, Found::Block(_));
     walk.rewind();

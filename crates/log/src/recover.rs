@@ -3,8 +3,10 @@
 //! Bounded: one unit of every segment, and the blocks of at most two segments, because a segment is
 //! started only when everything before its predecessor is durable (`docs/format.md`, "Order").
 
-use super::closed::{closed_end, closed_highest_id};
-use super::names::{BACKUP_MARK, IDENTITY, segment_name};
+use super::backup::backup_reaches;
+use super::catalog::highest_id_covered;
+use super::closed::closed_as;
+use super::names::{IDENTITY, segment_name};
 use super::rebuilt::rebuild;
 use super::session::{Extent, Proof, dead_from, judge};
 use super::settled::read_progress;
@@ -12,8 +14,8 @@ use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, Beside, Block, DeadTail, End, Identity, Kind, Lives, Recycled, Samples,
-    SegmentHeader, SegmentKind, Settled, Summary, Wear, WhenFull,
+    BLOCK_HEADER_BYTES, Beside, Block, DeadTail, End, Identity, Kind, Lives, Recycled, SampleColumns,
+    Samples, SegmentHeader, SegmentKind, Settled, Summary, Wear, WhenFull,
 };
 use baro_sys::disk::Disk;
 use baro_sys::memory::AlignedBuffer;
@@ -89,7 +91,12 @@ pub struct Recovery {
     /// What earlier sessions have recycled before it was in runs, as headers tell. Where the last session was
     /// closed in order, what its newest header had was told.
     pub recycled: Recycled,
-    /// The highest id of a record in the segments that were read, declared or not; 0 without any.
+    /// A backup has put all of this there, one file after another: what one says of another need not be.
+    pub copied: bool,
+    /// The highest id that was given, as headers and the dictionary tell.
+    pub given_id: u32,
+    /// The highest id of a record in the segments that were read, declared or not; 0 without any. One far above
+    /// those that were given does not count: nobody declared it.
     pub highest_id: u32,
 }
 
@@ -146,18 +153,13 @@ impl Segments {
     }
 
     /// Files of which no reader knows all that they hold, and not only since a crash came while they were
-    /// started: that leaves a header whose CRC is wrong, of the oldest segment. A valid header of another place
-    /// or store is believed by no reader, whatever stands behind it.
+    /// started: that leaves a header whose CRC is wrong, of the oldest segment.
     #[must_use]
     pub fn unread(&self, when_full: WhenFull) -> BTreeSet<u32> {
         use baro_ondisk::Error::Mismatch;
         let torn = |error: &baro_ondisk::Error| matches!(error, Mismatch { field: "CRC", .. });
-        let foreign = |error: &baro_ondisk::Error| {
-            matches!(error, Mismatch { field: "store id" | "kind" | "index" | "segment bytes", .. })
-        };
         let mut unread = BTreeSet::new();
         unread.extend(self.damaged.iter().filter(|(_, e)| !torn(e)).map(|(index, _)| *index));
-        unread.extend(self.rebuilt.iter().filter(|(_, e)| foreign(e)).map(|(index, _)| *index));
         unread.extend(&self.cut);
         let mut torn = self.damaged.iter().filter(|(_, e)| torn(e)).map(|(index, _)| *index);
         if let (Some(index), None) = (torn.next(), torn.next())
@@ -308,6 +310,7 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     let newest_epoch = segments.started.last().map_or(0, |(header, _)| header.epoch);
     let progress = read_progress(storage, identity.store);
     let settled = progress.map_or(Settled::default(), |(_, settled)| settled);
+    let copied = backup_reaches(storage).is_some_and(|to| newest_epoch <= to);
     let mut recovery = Recovery {
         last_session: segments.started.iter().map(|(h, _)| h.session).max().unwrap_or(0),
         last_epoch: newest_epoch.max(settled.last_epoch()),
@@ -321,8 +324,10 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         wear: segments.wear,
         last_block_ns: None,
         summary: None,
+        given_id: segments.beside.highest_id.max(highest_id_covered(storage, identity.store)),
         highest_id: 0,
-        changed: segments.are_changed() && storage.open(BACKUP_MARK, Access::Read).is_err(),
+        changed: segments.are_changed() && !copied,
+        copied,
         segments,
     };
     let tail: Vec<_> = recovery
@@ -342,12 +347,16 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         let mut known = proof.of(&header, &recovery.segments.ends, &recovery.dead);
         if tails.is_empty() {
             let file = storage.open(&segment_name(header.index), Access::ReadDirect)?;
-            closed = closed_end(&file, &header)?;
-            let beside = &mut recovery.segments.beside;
-            beside.highest_id = beside.highest_id.max(closed_highest_id(&file, &header)?);
+            if let Some(found) = closed_as(&file, &header)? {
+                closed = found.end;
+                let beside = &mut recovery.segments.beside;
+                beside.highest_id = beside.highest_id.max(found.highest_id);
+                recovery.given_id = recovery.given_id.max(found.highest_id);
+            }
             known = known.max(closed.min(dead_from));
         }
-        let tail = read_tail(storage, &mut blocks, header, crc, (dead_from, known))?;
+        let most = recovery.given_id.saturating_add(UNTOLD_MAX);
+        let tail = read_tail(storage, &mut blocks, (header, crc), (dead_from, known), most)?;
         proof.pass(&tail.extent);
         tails.push(tail);
         superseded_from = header.first_block;
@@ -429,34 +438,47 @@ struct Tail {
     highest_id: u32,
 }
 
-/// Ids from this one on are given to nobody in our time: who pushes them has made them up.
-const ID_MAX: u32 = 1 << 24;
+/// Ids that one session declares between two headers, at most. One further above those that were given was made up
+/// by whoever pushed it, who would have others numbered behind it.
+const UNTOLD_MAX: u32 = 1 << 20;
 
-/// The highest id of a series or channel in a block.
-fn highest_id(block: &Block<'_>) -> u32 {
-    let section = block.section().ok().flatten();
-    let last = section.and_then(|section| section.strip(section.strips().checked_sub(1)?));
-    let mut highest = last.map_or(0, |strip| strip.last_series);
-    for record in block.chunks().flatten().flat_map(|chunk| chunk.records()).flatten() {
-        let id = match record.kind {
-            Kind::Frame | Kind::Text => record.stream,
-            Kind::Samples => Samples::decode(record.payload, 0)
-                .ok()
-                .and_then(|samples| samples.iter().map(|(id, _, _)| id).max())
-                .unwrap_or(0),
-            _ => 0,
-        };
-        highest = highest.max(id);
+/// The highest id of a series or channel in a block that is not above `most`.
+fn highest_id(block: &Block<'_>, most: u32) -> u32 {
+    let mut highest = 0;
+    let mut see = |id: u32| highest = if id > most { highest } else { id.max(highest) };
+    if let Some(section) = block.section().ok().flatten() {
+        // Strips are in the order of their series.
+        let mut columns = SampleColumns::default();
+        for at in (0..section.strips()).rev() {
+            let Some(strip) = section.strip(at) else { break };
+            see(strip.last_series);
+            if strip.last_series <= most {
+                break;
+            }
+            if strip.first_series <= most && section.decode_strip(at, &mut columns).is_ok() {
+                columns.iter().for_each(|(id, _, _)| see(id));
+            }
+        }
     }
-    if highest < ID_MAX { highest } else { 0 }
+    for record in block.chunks().flatten().flat_map(|chunk| chunk.records()).flatten() {
+        match record.kind {
+            Kind::Frame | Kind::Text => see(record.stream),
+            Kind::Samples => {
+                let samples = Samples::decode(record.payload, 0);
+                samples.iter().flat_map(Samples::iter).for_each(|(id, _, _)| see(id));
+            }
+            _ => {}
+        }
+    }
+    highest
 }
 
 fn read_tail<S: Storage>(
     storage: &S,
     blocks: &mut Blocks,
-    header: SegmentHeader,
-    crc: u32,
+    (header, crc): (SegmentHeader, u32),
     (dead_from, known): (u64, u64),
+    id_max: u32,
 ) -> Result<Tail> {
     let name = segment_name(header.index);
     let file = storage.open(&name, Access::Write)?;
@@ -497,7 +519,7 @@ fn read_tail<S: Storage>(
             summary = None;
             continue;
         }
-        highest = highest.max(highest_id(&block));
+        highest = highest.max(highest_id(&block, id_max));
         summary.iter_mut().for_each(|summary| summary.add(offset, &block.header));
         last_block_ns = Some((block.header.realtime_ns, block.header.boottime_ns));
         for chunk in block.chunks().flatten() {

@@ -3,7 +3,8 @@
 //! Invariant: no epoch that is settled is given to a segment again, whatever headers are damaged:
 //! its blocks would count as settled. Held by `a_settled_epoch_is_never_given_again` of the store.
 
-use super::{BACKUP_MARK, MANIFEST, ManifestLock, RUNS, Recovery, tell_deletions};
+use super::backup::backup_reaches;
+use super::{MANIFEST, ManifestLock, RUNS, Recovery, tell_deletions};
 use crate::Result;
 use baro_ondisk::{Manifest, Settled, StoreId};
 use baro_sys::disk::Disk;
@@ -74,8 +75,8 @@ pub fn mend_settled(disk: &Disk, recovery: &mut Recovery) -> Result<Option<Strin
         *generation = found.generation.max(*generation);
     }
     // Into a backup the manifest comes before the log.
-    let copied = disk.open(BACKUP_MARK, Access::Read).is_ok();
-    if recovery.last_epoch <= newest || !recovery.segments.damaged.is_empty() || copied {
+    let reached = newest.max(backup_reaches(disk).unwrap_or(0));
+    if recovery.last_epoch <= reached || !recovery.segments.damaged.is_empty() {
         return Ok(None);
     }
     let _lock =

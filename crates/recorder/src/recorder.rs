@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod broken;
+mod changed;
 mod durable;
 
 use crate::declarations::Declarations;
@@ -17,9 +18,9 @@ use crate::writer::{
     WRITE_THREADS, WriterThread,
 };
 use crate::{Error, Opening, Options, Result};
+use changed::{complete_catalog, read_catalog, recover_changed};
 use baro_log::{
-    Catalog, Declared, Held, LostUnsettled, Recovery, Role, StoreLock, Taken, mend_settled,
-    open_folder, recover,
+    Catalog, Declared, Held, LostUnsettled, Recovery, Role, StoreLock, Taken, open_folder,
 };
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, Layout, Pin, StoreId, Type, WhenFull};
@@ -133,10 +134,11 @@ impl Recorder {
         schedule::raise_open_files();
         let (recovery, mut changed) = recover_changed(&disk, path)?;
         check_retention(&options, &recovery)?;
-        let catalog = read_catalog(&disk, &recovery, &mut changed)?;
+        let mut catalog = read_catalog(&disk, &recovery)?;
         // Declarations that a killed process had written but not synced are believed from now on.
         disk.open(baro_log::CATALOG, Access::Write)?.sync_data()?;
         let session = next_session(recovery.last_session.max(catalog.session()))?;
+        complete_catalog(&disk, &recovery, session, &mut catalog, &mut changed)?;
         let store = recovery.identity.store;
         let home = Home::of(path, store)?;
         let rings = ring_folder(home, &options)?;
@@ -558,52 +560,6 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// What a crash left, and, in sentences, what somebody has changed in the store.
-fn recover_changed(disk: &baro_sys::disk::Disk, path: &Path) -> Result<(Recovery, Vec<String>)> {
-    let mut recovery = recover(disk, path)?;
-    let mut changed = Vec::from_iter(mend_settled(disk, &mut recovery)?);
-    if recovery.changed {
-        changed.push(
-            "segments of the log are not those that were there when the newest was begun: files of an \
-             earlier time were put back, and what was in their place is lost"
-                .to_owned(),
-        );
-    }
-    Ok((recovery, changed))
-}
-
-/// Ids that one session declares between two headers, at most.
-const UNTOLD_MAX: u32 = 1 << 20;
-
-/// The catalog of a store whose log was recovered. If it has lost its end, that is told, and no id that was given
-/// is given again: samples that are there would get another series' name.
-fn read_catalog(
-    disk: &baro_sys::disk::Disk,
-    recovery: &Recovery,
-    changed: &mut Vec<String>,
-) -> Result<Catalog> {
-    let mut catalog = Catalog::read(disk)?;
-    let store = recovery.identity.store;
-    catalog.check_store(store)?;
-    let told = recovery.segments.beside.highest_id;
-    let given = told.max(baro_log::highest_id_covered(disk, store));
-    let found = catalog.highest_id();
-    // A copy is made file by file, the catalog not last.
-    if found < given && disk.open(baro_log::BACKUP_MARK, Access::Read).is_err() {
-        changed.push(format!(
-            "catalog: expected declarations of ids up to {given}, found them up to {found}: its end is lost, and \
-             the names of what was recorded under the others; new series get higher ids (put the newest catalog \
-             back from a copy, or: baro recover STORE NEW)"
-        ));
-    }
-    // What was declared since the last header is seen by its records alone. An id far beyond was declared by
-    // nobody: whoever pushed it made it up, and would have the others numbered behind it.
-    let is_near = recovery.highest_id.saturating_sub(found.max(given)) <= UNTOLD_MAX;
-    let seen = if is_near { recovery.highest_id } else { 0 };
-    catalog.number_above(given.max(seen));
-    Ok(catalog)
 }
 
 /// Where rings are made, as the options say.

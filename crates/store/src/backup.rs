@@ -33,15 +33,9 @@ use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::disk::{Disk, PartAttempt};
 use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
 use log::Outdated;
-use mark::{MARK, Mark};
+use mark::MARK;
 use place::Place;
 use std::path::{Path, PathBuf};
-
-/// The newest epoch that a backup has put there, if the folder is one: until then it holds what each
-/// file held when it was copied.
-pub(crate) fn reaches(storage: &AnyStorage) -> Option<u64> {
-    Mark::read(storage).ok().flatten().map(|(_, mark)| mark.reaches)
-}
 
 /// What a backup keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -22,7 +22,7 @@ pub(crate) use write::write_dictionary_in_portions;
 pub use write::{DictionaryWritten, write_dictionary};
 
 use crate::Result;
-use crate::damage::{Damage, Loss};
+use crate::damage::{Damage, Loss, Source};
 use baro_log::{CATALOG, DICTIONARY, Declared, SeriesTable};
 use baro_ondisk::{
     Declaration, Error as Format, NameParser, SegmentHeader, StoreId, Type, Watermark, What,
@@ -45,6 +45,10 @@ pub struct Catalog {
     dictionary: Option<Dictionary>,
     /// The dictionary does not fit the catalog, or is damaged.
     distrusted: AtomicBool,
+    /// The dictionary was made of another catalog: either may know names that the other does not.
+    strange: bool,
+    /// The highest id that was given, as the log tells.
+    given: u32,
     /// Where the declarations begin that the dictionary does not cover.
     start: Watermark,
     tail: OnceLock<Read>,
@@ -64,6 +68,8 @@ impl Default for Catalog {
             header: None,
             dictionary: None,
             distrusted: AtomicBool::new(false),
+            strange: false,
+            given: 0,
             start: Watermark::default(),
             tail: OnceLock::new(),
             whole: OnceLock::new(),
@@ -82,9 +88,15 @@ fn fault(fault: Fault) -> Damage {
 }
 
 impl Catalog {
-    /// Reads header and last covered block, and what is behind it unless that is much.
-    pub(crate) fn open(storage: &AnyStorage, store: StoreId, access: Access) -> Result<Self> {
-        let mut catalog = Catalog::default();
+    /// Reads header and last covered block, and what is behind it unless that is much. Ids up to `given` were
+    /// declared, as the log tells: where they are not, that is damage.
+    pub(crate) fn open(
+        storage: &AnyStorage,
+        store: StoreId,
+        access: Access,
+        given: u32,
+    ) -> Result<Self> {
+        let mut catalog = Catalog { given, ..Catalog::default() };
         match storage.open(CATALOG, access) {
             Ok(file) => {
                 catalog.bytes = file.size_bytes()?;
@@ -135,6 +147,7 @@ impl Catalog {
             Err(error) => {
                 self.opening.push(blocks::damaged(error));
                 *self.distrusted.get_mut() = true;
+                self.strange = true;
             }
         }
         Ok(())
@@ -149,6 +162,7 @@ impl Catalog {
         let mut read = Read::new(self.start);
         if self.read(self.start, extent, &mut read) {
             self.opening.append(&mut read.damage);
+            self.opening.extend(self.short(&read));
             self.tail = OnceLock::from(read);
         }
     }
@@ -170,7 +184,22 @@ impl Catalog {
         self.tail.get_or_init(|| {
             let mut read = Read::new(self.start);
             self.read(self.start, Extent { proof_bytes: NEAR_BYTES, ..Extent::WHOLE }, &mut read);
+            let short = self.short(&read);
+            read.damage.extend(short);
             read
+        })
+    }
+
+    /// Ids that were given and are not declared, where no damage tells it yet.
+    fn short(&self, read: &Read) -> Option<Damage> {
+        let dictionary = self.dictionary.as_ref().map_or(0, |found| found.header.highest_id);
+        let found = read.table.highest_id().max(dictionary);
+        let told = self.opening.iter().chain(&read.damage).any(Damage::is_loss);
+        (found < self.given && !told).then(|| Damage {
+            file: CATALOG.to_owned(),
+            offset: read.end.offset,
+            source: Source::Short { expected: self.given, found },
+            loss: Loss::Declarations,
         })
     }
 
@@ -185,7 +214,7 @@ impl Catalog {
                 .dictionary
                 .as_ref()
                 .is_some_and(|dictionary| read.end.offset < dictionary.header.watermark.offset);
-            if self.header.is_none() || !read.damage.is_empty() || short {
+            if self.header.is_none() || !read.damage.is_empty() || short || self.strange {
                 self.supplement(&mut read);
             }
             read

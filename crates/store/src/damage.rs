@@ -81,6 +81,13 @@ pub enum Source {
         /// The lowest of them.
         id: u32,
     },
+    /// Headers know of ids that no declaration has.
+    Short {
+        /// The highest id that was given.
+        expected: u32,
+        /// The highest id that is declared.
+        found: u32,
+    },
     /// What was found earlier, and is told from then on.
     Earlier,
     /// A segment had no header that could be read when a recorder reused it.
@@ -156,6 +163,10 @@ impl Damage {
                     returns; if they are right, a declaration is lost: check the device (smartctl, \
                     dmesg)";
         }
+        if matches!(self.source, Source::Short { .. }) {
+            return "put the newest catalog back if there is a copy of it (baro backup); without it copy what \
+                    is readable, under made-up names: baro recover STORE NEW";
+        }
         match self.loss {
             Loss::Nothing => "none needed; recording goes on and reuses the segment",
             Loss::Unsettled(_) => {
@@ -214,6 +225,9 @@ impl fmt::Display for Damage {
                     f,
                     "expected a declaration of id {id}, of which records are in the log, found none"
                 )?;
+            }
+            Source::Short { expected, found } => {
+                write!(f, "expected declarations of ids up to {expected}, found them up to {found}")?;
             }
             Source::Earlier => f.write_str("damage that a settling met")?,
             Source::Unread => {

@@ -6,7 +6,9 @@
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
-use baro_log::{Blocks, Rebuilt, kept_epochs, kept_name, rebuild, segment_name, was_begun};
+use baro_log::{
+    Blocks, Rebuilt, closed_highest_id, kept_epochs, kept_name, rebuild, segment_name, was_begun,
+};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     Beside, DeadTail, Error as Format, Identity, Lives, Recycled, SegmentHeader, SegmentKind,
@@ -84,6 +86,18 @@ impl Segments {
         let summaries = self.summaries.clone();
         Segments { started, dead, ends, summaries, ..Segments::default() }
     }
+
+    /// The highest id that was given, as headers tell, and the end of the last session if it was closed in
+    /// order. Not known of a copy that was made one file after another: then 0.
+    pub(crate) fn given_id(&self, storage: &AnyStorage, access: Access) -> Result<u32> {
+        let newest = self.started.last().filter(|s| matches!(s.file, SegmentFile::Log(_)));
+        let Some(newest) = newest else { return Ok(0) };
+        if baro_log::backup_reaches(storage).is_some_and(|to| newest.header.epoch <= to) {
+            return Ok(0);
+        }
+        let file = storage.open(&newest.file.name(), access)?;
+        Ok(closed_highest_id(&file, &newest.header)?.max(self.beside.highest_id))
+    }
 }
 
 /// Reads all headers. Beside a writer one pass is no snapshot: a segment may be started after it
@@ -134,7 +148,7 @@ fn differs(storage: &AnyStorage, found: &Segments) -> Option<(Lives, Lives)> {
         return None;
     }
     let there = Lives::of(&others(found));
-    let copied = || crate::backup::reaches(storage).is_some_and(|to| found.newest_epoch <= to);
+    let copied = || baro_log::backup_reaches(storage).is_some_and(|to| found.newest_epoch <= to);
     (told != there && !copied()).then_some((told, there))
 }
 
@@ -156,7 +170,7 @@ fn tell_torn(storage: &AnyStorage, found: &mut Segments, when_full: WhenFull) {
     let newest = found.newest_epoch;
     // Where the newest itself has lost its header, nothing is known.
     let is_newest = found.started.iter().all(|segment| segment.header.epoch <= newest);
-    let copied = || crate::backup::reaches(storage).is_some_and(|to| newest <= to);
+    let copied = || baro_log::backup_reaches(storage).is_some_and(|to| newest <= to);
     if is_newest
         && was_begun(&found.beside, &others, index, newest, when_full)
         && !copied()
@@ -369,7 +383,18 @@ fn look(
     };
     let wrong = belongs(&header, identity, index);
     if let Some(source) = wrong {
+        // It may be the header alone that is of another place or store.
+        let place = (index, identity.segment_bytes);
+        let rebuilt = rebuild(file, blocks, identity.store, place)?;
+        let is_other = |rebuilt: &Rebuilt| {
+            header.store != identity.store || rebuilt.header.epoch != header.epoch
+        };
+        let (rebuilt, damage) = (rebuilt.filter(is_other), found.damage.len());
         found.damage.push(Damage::format(name, source, Loss::Segment));
+        if let Some(rebuilt) = rebuilt {
+            headless.push(Headless { rebuilt, torn: false, damage });
+            return Ok(None);
+        }
         // In the wrong place it is this store's all the same; of another store it is not.
         if !matches!(source, Format::Mismatch { field: "index" | "segment bytes", .. }) {
             return Ok(None);

@@ -30,7 +30,7 @@ impl Store {
         self.runs.damage.extend(self.older());
         let settled = self.runs.manifest.settled;
         // Into a backup the manifest comes before the log.
-        let reaches = crate::backup::reaches(&self.storage).unwrap_or(0);
+        let reaches = baro_log::backup_reaches(&self.storage).unwrap_or(0);
         let beyond = |segments: &Segments| beyond(settled, segments, reaches);
         let Some(mut damage) = beyond(&self.segments) else { return Ok(()) };
         // Whoever records and settles may have begun that segment since the log was looked at.
@@ -71,7 +71,7 @@ impl Store {
         let name = entry.segment.file.name();
         // What is missing there is told by itself.
         let told = index.damage.iter().any(|damage| damage.file == name);
-        if entry.live.end < settled.end && !told && crate::backup::reaches(&self.storage).is_none()
+        if entry.live.end < settled.end && !told && baro_log::backup_reaches(&self.storage).is_none()
         {
             let _ = self.short.set(damage("settled end", END_AT, entry.live.end, settled.end));
         }

@@ -3,7 +3,7 @@
 
 use super::BackedUp;
 use super::history::There;
-use super::mark::{Mark, NEW};
+use super::mark::{self, Mark, NEW};
 use crate::Result;
 use baro_log::{IDENTITY, list_folder, remove_if_there, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
@@ -41,7 +41,7 @@ impl<'a> Place<'a> {
         path: &'a Path,
         tick: &'a mut dyn FnMut(u64),
     ) -> Result<Self> {
-        let mark = Mark::read(target)?.map_or_else(Mark::default, |(_, mark)| mark);
+        let mark = baro_log::read_backup_mark(target)?.map_or_else(Mark::default, |(_, mark)| mark);
         let first = !target.list("")?.iter().any(|name| name == IDENTITY);
         let done = BackedUp { first, ..BackedUp::default() };
         let piece = AlignedBuffer::unlocked(PIECE_BYTES)?;
@@ -77,7 +77,7 @@ impl<'a> Place<'a> {
     pub(super) fn reaches(&mut self, store: StoreId, epoch: u64) -> Result<()> {
         if epoch > self.mark.reaches {
             self.mark.reaches = epoch;
-            self.mark.write(self.target, store)?;
+            mark::write(self.mark, self.target, store)?;
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ impl<'a> Place<'a> {
     /// All is there below this epoch.
     pub(super) fn complete(&mut self, store: StoreId, epoch: u64) -> Result<()> {
         self.mark.complete_below = epoch;
-        self.mark.write(self.target, store)
+        mark::write(self.mark, self.target, store)
     }
 
     pub(super) fn folder(&self, name: &str) -> Result<()> {

@@ -5,10 +5,12 @@
 use crate::common::{Folder, init_at, options};
 use baro_log::{CATALOG, MANIFEST, run_name, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{Manifest, SegmentHeader, Settled, StoreId, Type, WhenFull};
+use baro_ondisk::{
+    Field, FieldType, Layout, Manifest, SegmentHeader, Settled, StoreId, Type, WhenFull,
+};
 use baro_recorder::Recorder;
 use baro_store::{
-    Damage, Error, Extent, Interval, Loss, Query, SettleOptions, Settler, Store, Values, verify,
+    BackupOptions, Damage, Error, Extent, Interval, Loss, Query, SettleOptions, Settler, Store, Values, backup, verify,
 };
 use baro_sys::storage::Access;
 use std::ops::ControlFlow;
@@ -243,6 +245,8 @@ fn an_id_that_only_records_know_is_not_given_again() {
         while producer.durable() <= sequence {
             std::thread::sleep(Duration::from_millis(1));
         }
+        // One that nobody declared numbers no others behind it, nor does it hide those beside it.
+        producer.push_sample(50 << 20, time_ns, 0.5).unwrap();
     }
     // The files of now are what a kill leaves.
     let killed = Folder::new("changed-killed-copy");
@@ -285,6 +289,9 @@ fn a_catalog_that_lost_its_end_gives_no_id_twice() {
         let mut highest = 3;
         for earlier in catalogs.iter().take(3).rev() {
             std::fs::write(&file, earlier).unwrap();
+            let damage = Store::open(path).unwrap().damage();
+            let is_short = |found: &Damage| found.loss == Loss::Declarations && found.file == CATALOG;
+            assert!(damage.iter().any(is_short), "{damage:?}");
             let (id, told) = declares(path, "d");
             assert!(id > highest && told.len() == 1, "{settles} {id} {highest} {told:?}");
             assert!(told[0].contains("its end is lost"), "{told:?}");
@@ -301,6 +308,80 @@ fn a_catalog_that_lost_its_end_gives_no_id_twice() {
         let refused = Recorder::open(path, options()).map(drop).unwrap_err().to_string();
         assert!(refused.contains("catalog") && refused.contains("store id"), "{refused}");
     }
+}
+
+/// An older catalog beside the dictionary of a younger one: all names are there again once somebody records.
+#[test]
+fn names_that_only_the_dictionary_has_are_declared_again() {
+    let folder = Folder::init("changed-dictionary", 8, WhenFull::Recycle);
+    let path = folder.0.as_path();
+    declares(path, "a");
+    let earlier = std::fs::read(path.join(CATALOG)).unwrap();
+    declares(path, "b");
+    let recorder = Recorder::open(path, options()).unwrap();
+    let fields = vec![Field::new("x", FieldType::F64, 0), Field::new("y", FieldType::U16, 8)];
+    let layout = Layout::new(fields).unwrap();
+    assert_eq!(recorder.declare_channel_with_layout("c", &layout).unwrap(), 3);
+    assert_eq!(recorder.close().damage, Vec::<String>::new());
+    Store::open(path).unwrap().write_dictionary(|_| {}).unwrap().unwrap();
+    std::fs::write(path.join(CATALOG), earlier).unwrap();
+    let (id, told) = declares(path, "d");
+    assert!(id == 4 && told.len() == 1 && told[0].contains("2 names"), "{id} {told:?}");
+    assert_eq!(declares(path, "b"), (2, Vec::new()));
+    for left in ["dictionary", "none"] {
+        let store = Store::open(path).unwrap();
+        for (name, id) in [("a", 1), ("b", 2), ("c", 3), ("d", 4)] {
+            assert_eq!(store.catalog().id(name).map(|found| found.0), Some(id), "{left}");
+        }
+        let channel = store.catalog().get(3).unwrap().unwrap();
+        assert_eq!(channel.layout.as_deref(), Some(&layout));
+        assert_eq!(verified(path), (true, Vec::new()));
+        store.write_dictionary(|_| {}).unwrap();
+    }
+}
+
+/// The first unit alone is of another place, or of another store: what is behind it is this store's.
+#[test]
+fn a_header_that_is_not_this_segments_hides_none_of_its_blocks() {
+    let folder = Folder::init("changed-header", 8, WhenFull::Recycle);
+    let path = folder.0.as_path();
+    (1..=4).for_each(|number| drop(session(path, &[number], 0.5)));
+    let [file, other] = [1, 2].map(|index| path.join(segment_name(index)));
+    let own = std::fs::read(&file).unwrap();
+    let other = std::fs::read(other).unwrap();
+    let (header, _) = SegmentHeader::decode(&own[..UNIT_BYTES]).unwrap();
+    let foreign = SegmentHeader { store: StoreId([9; 16]), ..header }.encode().0;
+    for unit in [&other[..UNIT_BYTES], &foreign[..]] {
+        let mut bytes = own.clone();
+        bytes[..UNIT_BYTES].copy_from_slice(unit);
+        std::fs::write(&file, &bytes).unwrap();
+        let (found, damage) = samples(path);
+        assert_eq!(found, [(1, 0.5), (2, 0.5), (3, 0.5), (4, 0.5)]);
+        assert!(damage.iter().any(|found| found.file == segment_name(1)), "{damage:?}");
+        assert!(!verified(path).0);
+    }
+    // It was so before: the next recorder does not say that it was done while it recorded.
+    assert_eq!(session(path, &[5], 0.5), Vec::<String>::new());
+    assert_eq!(samples(path).0.len(), 5);
+}
+
+/// A copy is a store like any other once somebody records into it.
+#[test]
+fn what_is_put_back_in_a_restored_copy_is_told_too() {
+    let folder = Folder::init("changed-backup", 4, WhenFull::Recycle);
+    let copied = Folder::new("changed-backup-copy");
+    (1..=2).for_each(|number| drop(session(&folder.0, &[number], 0.5)));
+    let path = copied.0.as_path();
+    backup(&folder.0, path, &BackupOptions::default(), &mut |_| {}).unwrap();
+    let file = path.join(segment_name(0));
+    let blank = std::fs::read(path.join(segment_name(3))).unwrap();
+    for number in 3..=4 {
+        assert_eq!(session(path, &[number], 0.5), Vec::<String>::new());
+        assert_eq!(verified(path), (true, Vec::new()));
+    }
+    std::fs::write(&file, blank).unwrap();
+    let said = session(path, &[5], 0.5);
+    assert!(said.len() == 1 && said[0].contains("put back"), "{said:?}");
 }
 
 /// Times of the samples of an id.

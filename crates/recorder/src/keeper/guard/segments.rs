@@ -80,7 +80,8 @@ impl Segments {
             segments.started(header.index, header.epoch);
         }
         // A segment whose header was damaged before is not said to be damaged now.
-        for (index, _) in &recovery.segments.damaged {
+        let found = &recovery.segments;
+        for (index, _) in found.damaged.iter().chain(&found.rebuilt) {
             segments.started(*index, 0);
         }
         segments
