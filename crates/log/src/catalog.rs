@@ -6,7 +6,6 @@ mod lost;
 pub use append::{CatalogWriter, grown_bytes, read_catalog_header};
 
 use super::names::{CATALOG, DICTIONARY};
-use lost::dictionary_header;
 use super::series::{Inserted, SeriesTable};
 use super::walk::{Blocks, Found};
 use crate::{Error, Result};
@@ -15,7 +14,8 @@ use baro_ondisk::{
     Block, Declaration, DictionaryHeader, Joint, Layout, NameParser, Scan, StoreId, Type,
     has_bare_labels,
 };
-use baro_sys::storage::{Access, Storage, StorageFile};
+use baro_sys::storage::{Access, Storage};
+use lost::dictionary_header;
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -45,9 +45,7 @@ mod walk;
 
 pub use backup::{BackupMark, backup_reaches, read_backup_mark};
 pub use baro_ondisk::Held;
-pub use catalog::{
-    Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header,
-};
+pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
 pub use closed::{closed_end, closed_highest_id};
 pub use copies::missing_copies;
 pub use count::{copy_may_hold_samples, held_in};

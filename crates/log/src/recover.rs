@@ -14,8 +14,8 @@ use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    BLOCK_HEADER_BYTES, Beside, Block, DeadTail, End, Identity, Kind, Lives, Recycled, SampleColumns,
-    Samples, SegmentHeader, SegmentKind, Settled, Summary, Wear, WhenFull,
+    BLOCK_HEADER_BYTES, Beside, Block, DeadTail, End, Identity, Kind, Lives, Recycled,
+    SampleColumns, Samples, SegmentHeader, SegmentKind, Settled, Summary, Wear, WhenFull,
 };
 use baro_sys::disk::Disk;
 use baro_sys::memory::AlignedBuffer;
@@ -297,6 +297,33 @@ fn check_segment(
     Ok((header, crc))
 }
 
+impl Recovery {
+    /// What headers tell; blocks are not read yet.
+    fn of_headers<S: Storage>(storage: &S, identity: Identity, segments: Segments) -> Self {
+        let newest_epoch = segments.started.last().map_or(0, |(header, _)| header.epoch);
+        let copied = backup_reaches(storage).is_some_and(|to| newest_epoch <= to);
+        Recovery {
+            last_session: segments.started.iter().map(|(h, _)| h.session).max().unwrap_or(0),
+            last_epoch: newest_epoch,
+            recycled: segments.recycled.map_or(Recycled::default(), |(_, told)| told.killed()),
+            identity,
+            scanned_segments: 0,
+            tail_blocks: 0,
+            empty: None,
+            dead: segments.dead.clone(),
+            producers: BTreeMap::new(),
+            wear: segments.wear,
+            last_block_ns: None,
+            summary: None,
+            given_id: segments.beside.highest_id.max(highest_id_covered(storage, identity.store)),
+            highest_id: 0,
+            changed: segments.are_changed() && !copied,
+            copied,
+            segments,
+        }
+    }
+}
+
 /// Recovers the log: finds where the last session ended and which records of which producer it
 /// holds, and makes that tail durable, so that what a reader sees now is there after a power cut.
 /// Blocks for reading two segments at most.
@@ -310,26 +337,8 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     let newest_epoch = segments.started.last().map_or(0, |(header, _)| header.epoch);
     let progress = read_progress(storage, identity.store);
     let settled = progress.map_or(Settled::default(), |(_, settled)| settled);
-    let copied = backup_reaches(storage).is_some_and(|to| newest_epoch <= to);
-    let mut recovery = Recovery {
-        last_session: segments.started.iter().map(|(h, _)| h.session).max().unwrap_or(0),
-        last_epoch: newest_epoch.max(settled.last_epoch()),
-        recycled: segments.recycled.map_or(Recycled::default(), |(_, told)| told.killed()),
-        identity,
-        scanned_segments: 0,
-        tail_blocks: 0,
-        empty: None,
-        dead: segments.dead.clone(),
-        producers: BTreeMap::new(),
-        wear: segments.wear,
-        last_block_ns: None,
-        summary: None,
-        given_id: segments.beside.highest_id.max(highest_id_covered(storage, identity.store)),
-        highest_id: 0,
-        changed: segments.are_changed() && !copied,
-        copied,
-        segments,
-    };
+    let mut recovery = Recovery::of_headers(storage, identity, segments);
+    recovery.last_epoch = newest_epoch.max(settled.last_epoch());
     let tail: Vec<_> = recovery
         .segments
         .started

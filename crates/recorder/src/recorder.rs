@@ -18,10 +18,7 @@ use crate::writer::{
     WRITE_THREADS, WriterThread,
 };
 use crate::{Error, Opening, Options, Result};
-use changed::{complete_catalog, read_catalog, recover_changed};
-use baro_log::{
-    Catalog, Declared, Held, LostUnsettled, Recovery, Role, StoreLock, Taken, open_folder,
-};
+use baro_log::{Declared, Held, LostUnsettled, Recovery, Role, StoreLock, Taken, open_folder};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, Layout, Pin, StoreId, Type, WhenFull};
 use baro_promises::{Facts, Look};
@@ -29,6 +26,7 @@ use baro_sys::memory::SharedMemory;
 use baro_sys::queue::{Sender, channel};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use baro_sys::{clock, identity, schedule, signals};
+use changed::{complete_catalog, read_catalog, recover_changed};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -227,7 +227,10 @@ impl fmt::Display for Damage {
                 )?;
             }
             Source::Short { expected, found } => {
-                write!(f, "expected declarations of ids up to {expected}, found them up to {found}")?;
+                write!(
+                    f,
+                    "expected declarations of ids up to {expected}, found them up to {found}"
+                )?;
             }
             Source::Earlier => f.write_str("damage that a settling met")?,
             Source::Unread => {

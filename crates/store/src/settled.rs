@@ -71,7 +71,9 @@ impl Store {
         let name = entry.segment.file.name();
         // What is missing there is told by itself.
         let told = index.damage.iter().any(|damage| damage.file == name);
-        if entry.live.end < settled.end && !told && baro_log::backup_reaches(&self.storage).is_none()
+        if entry.live.end < settled.end
+            && !told
+            && baro_log::backup_reaches(&self.storage).is_none()
         {
             let _ = self.short.set(damage("settled end", END_AT, entry.live.end, settled.end));
         }

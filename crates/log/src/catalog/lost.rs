@@ -35,11 +35,7 @@ impl Catalog {
     ///
     /// # Errors
     /// The catalog is full, or the device fails; then nothing of it is declared.
-    pub fn take_from_dictionary<S: Storage>(
-        &mut self,
-        storage: &S,
-        session: u64,
-    ) -> Result<usize> {
+    pub fn take_from_dictionary<S: Storage>(&mut self, storage: &S, session: u64) -> Result<usize> {
         let Some(header) = self.strange.take() else { return Ok(0) };
         let before = self.table.len();
         let read = self.insert_from(storage, &header);

@@ -10,7 +10,8 @@ use baro_ondisk::{
 };
 use baro_recorder::Recorder;
 use baro_store::{
-    BackupOptions, Damage, Error, Extent, Interval, Loss, Query, SettleOptions, Settler, Store, Values, backup, verify,
+    BackupOptions, Damage, Error, Extent, Interval, Loss, Query, SettleOptions, Settler, Store,
+    Values, backup, verify,
 };
 use baro_sys::storage::Access;
 use std::ops::ControlFlow;
@@ -290,7 +291,8 @@ fn a_catalog_that_lost_its_end_gives_no_id_twice() {
         for earlier in catalogs.iter().take(3).rev() {
             std::fs::write(&file, earlier).unwrap();
             let damage = Store::open(path).unwrap().damage();
-            let is_short = |found: &Damage| found.loss == Loss::Declarations && found.file == CATALOG;
+            let is_short =
+                |found: &Damage| found.loss == Loss::Declarations && found.file == CATALOG;
             assert!(damage.iter().any(is_short), "{damage:?}");
             let (id, told) = declares(path, "d");
             assert!(id > highest && told.len() == 1, "{settles} {id} {highest} {told:?}");
@@ -331,7 +333,8 @@ fn names_that_only_the_dictionary_has_are_declared_again() {
     for left in ["dictionary", "none"] {
         let store = Store::open(path).unwrap();
         for (name, id) in [("a", 1), ("b", 2), ("c", 3), ("d", 4)] {
-            assert_eq!(store.catalog().id(name).map(|found| found.0), Some(id), "{left}");
+            let found = store.catalog().lookup(name).unwrap().unwrap();
+            assert_eq!(found.id, id, "{left}");
         }
         let channel = store.catalog().get(3).unwrap().unwrap();
         assert_eq!(channel.layout.as_deref(), Some(&layout));
