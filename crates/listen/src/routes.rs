@@ -149,7 +149,7 @@ impl App {
 
     fn create(&self, request: &Request, body: &mut Body<'_, '_>) -> Response {
         match self.gate.pass(request, Access::Write) {
-            Ok(_) => query::answer(request, body),
+            Ok(_) => query::answer(self.db.as_deref(), request, body),
             Err((status, said)) => challenged(Dialect::V1.error(status, &said)),
         }
     }

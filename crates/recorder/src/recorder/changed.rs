@@ -42,8 +42,8 @@ pub(super) fn complete_catalog(
     // A copy is made file by file, the catalog not last.
     if taken > 0 && !recovery.copied {
         changed.push(format!(
-            "catalog: {taken} names that the dictionary has were not in it: it is of an earlier time, or has \
-             lost its end; they are declared again, under the ids that they had"
+            "catalog: expected all names that the dictionary has, found {taken} missing: it is of an earlier \
+             time, or has lost its end; they are declared again, under the ids that they had"
         ));
     }
     if found < given && !recovery.copied {
