@@ -72,8 +72,9 @@ impl fmt::Display for Reason<'_> {
             ),
             Reason::NoName => f.write_str("expected the name of a series, found nothing"),
             Reason::BareLabels => f.write_str(
-                "expected values of labels in quotes, as in oven{zone=\"1\"}, found none \
-                 (has a shell taken them? A name without labels is written {\"oven{zone=1}\"})",
+                "expected each label once and its value in quotes, as in oven{zone=\"1\"}, found another \
+                 form (has a shell taken the quotes? A name without labels is written \
+                 {\"oven{zone=1}\"})",
             ),
             Reason::OtherNames { first, found } => write!(
                 f,

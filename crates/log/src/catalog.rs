@@ -448,9 +448,10 @@ impl Catalog {
         if bare {
             return Err(Error::Setting {
                 name: "name of a series",
-                expected: "values of labels in quotes, as in oven{zone=\"1\"}, or all of a name \
-                           without labels, as in {\"oven{zone=1}\"}"
-                    .to_owned(),
+                expected:
+                    "each label once and its value in quotes, as in oven{zone=\"1\"}, or all of \
+                           a name without labels in quotes, as in {\"oven{zone=1}\"}"
+                        .to_owned(),
                 found: wanted.name.to_owned(),
             });
         }

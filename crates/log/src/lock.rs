@@ -49,7 +49,8 @@ impl Role {
     }
 
     /// The byte of the file `store`.
-    fn byte(self) -> u32 {
+    #[must_use]
+    pub fn byte(self) -> u32 {
         match self {
             Role::Recording => 0,
             Role::Settling => 1,

@@ -61,22 +61,27 @@ pub fn name_end(text: &str, at: usize) -> usize {
     word_end(text.as_bytes(), at)
 }
 
-/// Whether `text` is a name with labels, but for the quotes around their values: `oven{zone=1}`. To
-/// [`NameParser`] that is a metric without labels, which hardly anybody means.
+/// Whether `text` looks like a name with labels and is none: `oven{zone=1}`, which has lost its quotes,
+/// `oven{zone="1"`, or one label twice. To [`NameParser`] that is a metric without labels, which hardly
+/// anybody means.
 #[must_use]
 pub fn has_bare_labels(text: &str) -> bool {
-    let text = text.trim();
-    let Some((metric, labels)) = text.strip_suffix('}').and_then(|text| text.split_once('{'))
-    else {
-        return false;
-    };
-    let is_word = |word: &str| word_end(word.as_bytes(), 0) == word.len();
-    let labels = || labels.split(',').map(str::trim).filter(|label| !label.is_empty());
-    let parts = || labels().map(|label| label.split_once('=').unwrap_or(("", "")));
-    is_word(metric.trim())
-        && parts().any(|(_, value)| !value.trim_start().starts_with('"'))
-        && parts().all(|(name, _)| !name.trim().is_empty() && is_word(name.trim()))
+    let Some((metric, labels)) = text.split_once('{') else { return false };
+    let metric = metric.trim();
+    let is_quoted = metric.len() > 1 && metric.starts_with('"') && metric.ends_with('"');
+    (is_quoted || word_end(metric.as_bytes(), 0) == metric.len())
+        && has_label(labels)
         && !NameParser::new().parse(text)
+}
+
+/// Whether a word begins this, an equals sign behind it, and a quote or a closing brace somewhere.
+fn has_label(labels: &str) -> bool {
+    let labels = labels.trim_start_matches([' ', ',']);
+    let name = labels.get(..word_end(labels.as_bytes(), 0)).unwrap_or_default();
+    let behind = labels.get(name.len()..).unwrap_or_default().trim_start();
+    let is_equal = behind.starts_with(['=', ':', '!']) || behind.starts_with("~=");
+    let is_quoted = labels.starts_with('"');
+    (is_equal || is_quoted) && (labels.contains('"') || labels.contains('}'))
 }
 
 impl NameParser {

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 use baro_log::{Catalog, Declared};
 use baro_ondisk::{Answered, Declaration, DeclareAnswer, Layout, Type};
 use baro_sys::disk::Disk;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// See the module.
@@ -26,6 +26,8 @@ pub(crate) struct Declarations {
     types: Arc<DeclaredTypes>,
     /// How often something new was made durable.
     syncs: AtomicU64,
+    /// Nothing more is declared: another recorder may write the catalog.
+    stopped: AtomicBool,
 }
 
 impl Declarations {
@@ -33,7 +35,19 @@ impl Declarations {
         let types = Arc::new(DeclaredTypes::default());
         types.add(catalog.iter().map(|found| (found.id, found.kind)));
         let (catalog, syncs) = (Mutex::new(catalog), AtomicU64::new(0));
-        Declarations { disk, session, frame_bytes_max, catalog, types, syncs }
+        let stopped = AtomicBool::new(false);
+        Declarations { disk, session, frame_bytes_max, catalog, types, syncs, stopped }
+    }
+
+    /// Nothing more is written to the catalog.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+    }
+
+    /// The catalog, to write to.
+    fn to_write(&self) -> Result<MutexGuard<'_, Catalog>> {
+        let catalog = self.catalog();
+        if self.stopped.load(Ordering::Acquire) { Err(Error::WriterGone) } else { Ok(catalog) }
     }
 
     pub(crate) fn types(&self) -> Arc<DeclaredTypes> {
@@ -58,7 +72,7 @@ impl Declarations {
 
     /// All of these or none.
     pub(crate) fn declare(&self, wanted: &[(&str, Type, &str)]) -> Result<Vec<u32>> {
-        let mut catalog = self.catalog();
+        let mut catalog = self.to_write()?;
         let before = catalog.len();
         let ids = catalog.declare(&self.disk, self.session, wanted)?;
         self.count(&catalog, before);
@@ -68,7 +82,7 @@ impl Declarations {
 
     /// Each by itself, with one sync.
     pub(crate) fn declare_each(&self, wanted: &[Declaration<'_>]) -> Result<Vec<Result<u32>>> {
-        let mut catalog = self.catalog();
+        let mut catalog = self.to_write()?;
         self.each(&mut catalog, wanted)
     }
 
@@ -96,7 +110,7 @@ impl Declarations {
 
     pub(crate) fn declare_channel(&self, name: &str, layout: &Layout) -> Result<u32> {
         layout.check_frame(self.frame_bytes_max as u64)?;
-        let mut catalog = self.catalog();
+        let mut catalog = self.to_write()?;
         let before = catalog.len();
         let id = catalog.declare_channel(&self.disk, self.session, name, layout)?;
         self.count(&catalog, before);
@@ -106,7 +120,10 @@ impl Declarations {
 
     /// What another process asks for. One name more than fits refuses only itself.
     pub(crate) fn answer(&self, wanted: &[Declaration<'_>]) -> DeclareAnswer {
-        let mut catalog = self.catalog();
+        let mut catalog = match self.to_write() {
+            Ok(catalog) => catalog,
+            Err(error) => return DeclareAnswer::Refused(error.to_string()),
+        };
         let found = match self.each(&mut catalog, wanted) {
             Ok(each) => each,
             // The device: nothing more can be declared.
@@ -138,7 +155,9 @@ impl Declarations {
 
     /// A mark only: without it nothing is lost but the proof that all is there.
     pub(crate) fn mark_end(&self) {
-        let _ = self.catalog().mark_end(&self.disk, self.session);
+        if let Ok(mut catalog) = self.to_write() {
+            let _ = catalog.mark_end(&self.disk, self.session);
+        }
     }
 
     fn count(&self, catalog: &Catalog, before: usize) {

@@ -480,7 +480,8 @@ impl Recorder {
             unlogged += before.map_or(0, |before| before.unlogged);
         }
         // What was given up is a gap and no refusal.
-        (refused.max(published.status.lost.saturating_sub(unlogged)), unlogged)
+        let Status { lost, given_up, .. } = published.status;
+        (refused.max(lost.saturating_sub(unlogged)).saturating_add(given_up), unlogged)
     }
 
     /// What [`Status::memory_bytes`] says: known here, since a ring counts once it is made.
@@ -546,9 +547,10 @@ impl Recorder {
         let _ = self.commands.send(Command::Close);
         self.writer.join();
         let last_look = self.keeper.end();
+        let published = self.writer.published();
         self.declarations.mark_end();
         if let Some(last_look) = last_look {
-            last_look.look();
+            last_look.look(&published.stored);
         }
         self.rings.remove_if_empty();
     }

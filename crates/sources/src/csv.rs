@@ -40,11 +40,12 @@ use crate::sample::Sample;
 use crate::time::{TimeFault, Times};
 use annotated::Annotated;
 use columns::Columns;
+use fields::is_hardly_a_name;
 pub(crate) use fields::is_value;
 use fields::{Fault, Field, Quotes, Values, field, quotes, split};
 use guards::Guards;
 use header::Header;
-pub(crate) use header::{VALUE_TYPE, is_name, is_value_name, time_unit_ns};
+pub(crate) use header::{VALUE_TYPE, is_id, is_name, is_value_name, time_unit_ns, what_is};
 use std::borrow::Cow;
 
 pub use error::{CsvError, CsvProblem};
@@ -474,7 +475,7 @@ fn parse_row<'a>(
     }
     // Where all is in quotes they say nothing.
     let is_said = series.quoted && !(time.quoted && value.quoted);
-    if !header && !is_said && is_value(&series.text) {
+    if !header && !is_said && is_hardly_a_name(&series.text) {
         let problem = CsvProblem::SeriesNumber { found: quote(&series.text) };
         return Err(Fault { offset: series.offset, problem });
     }

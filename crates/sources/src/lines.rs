@@ -28,7 +28,7 @@ pub(crate) enum Unreadable {
 
 /// What the parsers say of UTF-16.
 pub(crate) const UTF16: &str = "expected UTF-8, found UTF-16 (save it as UTF-8, or convert it with: \
-                                iconv -f UTF-16 -t UTF-8); nothing of it is read";
+                                iconv -f UTF-16 -t UTF-8; if it is UTF-32, with -f UTF-32); nothing of it is read";
 
 /// What the parsers say of what is no text.
 pub(crate) const NOT_UTF8: &str = "expected UTF-8, found bytes that are not (in another encoding? iconv -f \

@@ -64,6 +64,20 @@ pub(crate) fn float(text: &str) -> Result<f64, NumberFault> {
     Ok(value)
 }
 
+/// As [`float`], but for an integer that no float has and none is written as: it would lose its last digits.
+///
+/// # Errors
+/// As [`float`], or it is such an integer.
+pub(crate) fn exact_float(text: &str) -> Result<f64, NumberFault> {
+    let value = float(text)?;
+    match text.parse::<i128>() {
+        Ok(integer) if value as i128 != integer && format!("{value}") != text => {
+            Err(NumberFault::Integer)
+        }
+        _ => Ok(value),
+    }
+}
+
 /// An integer of 64 bits with a sign or without.
 ///
 /// # Errors
@@ -82,6 +96,21 @@ pub(crate) fn integer(text: &str) -> Result<Scalar<'static>, NumberFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_integer_that_no_float_has_is_none() {
+        for (text, value) in [
+            ("9007199254740992", Ok(9_007_199_254_740_992.0)),
+            ("9007199254740993", Err(NumberFault::Integer)),
+            ("-9007199254740993", Err(NumberFault::Integer)),
+            // As one is printed, in digits of which the last are not the float's.
+            ("1614713189327649500", Ok(1_614_713_189_327_649_500.0)),
+            ("9007199254740993.0", Ok(9_007_199_254_740_992.0)),
+            ("0007", Ok(7.0)),
+        ] {
+            assert_eq!(exact_float(text), value, "{text}");
+        }
+    }
 
     #[test]
     fn a_number_that_would_become_another_is_refused() {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What is done; the recorder has to say so, but for the last.
-const DEEDS: [&str; 24] = [
+const DEEDS: [&str; 26] = [
     "the segment that is written is removed",
     "any segment is removed",
     "the segment that is written is emptied",
@@ -35,6 +35,8 @@ const DEEDS: [&str; 24] = [
     "a pin is removed",
     "copies of pins are removed",
     "copies of pins are cut",
+    "an earlier copy is laid over the store",
+    "the lock and the file store are replaced, and another records",
     "the store is renamed",
 ];
 
@@ -155,6 +157,24 @@ fn act(deed: &str, store: &Path, random: &mut Random) -> bool {
         }
         "copies of pins are cut" => {
             return taken(&store.join("kept"), "seg", |path| cut(path, 4096));
+        }
+        "an earlier copy is laid over the store" => {
+            let segments = files(&store.join("log"), "seg");
+            let earlier: Vec<Vec<u8>> =
+                segments.iter().map(|path| fs::read(path).unwrap()).collect();
+            let before = count(store.to_str().unwrap());
+            // So that something durable is written over.
+            let more = || count(store.to_str().unwrap()) > before;
+            assert!((0..200).any(|_| more()), "nothing more is recorded");
+            segments.iter().zip(earlier).for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+        }
+        "the lock and the file store are replaced, and another records" => {
+            for name in ["store", "lock"] {
+                copy_over(&store.join(name), &store.join(name));
+            }
+            let store = store.to_str().unwrap();
+            let args = ["record", store, "--generate", "--interval", "10ms", "--for", "700ms"];
+            assert!(matches!(run(&args).status.code(), Some(0 | 1 | 3)));
         }
         _ => fs::rename(store, store.with_extension("moved")).unwrap(),
     }

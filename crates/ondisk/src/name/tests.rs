@@ -211,9 +211,26 @@ fn any_text_has_a_canonical_form_that_is_its_own() {
 
 #[test]
 fn labels_without_quotes_are_seen() {
-    for bare in
-        ["oven{zone=1}", " oven { zone = 1 , row = a } ", "{a=b}", "m{a=\"x\",b=y}", "m{a=}"]
-    {
+    let bare = [
+        "oven{zone=1}",
+        " oven { zone = 1 , row = a } ",
+        "{a=b}",
+        "m{a=\"x\",b=y}",
+        "m{a=}",
+        "a{h=\"x\",h=\"y\"}",
+        "a{h=\"x\"} ",
+        "a{h=\"x\"",
+        "a{h=\"x\"}b",
+        "a{h=\"x\"}}",
+        "a{h=\"x\";g=\"y\"}",
+        "a{h:\"x\"}",
+        "a{h!=\"x\"}",
+        "a{=\"x\"}",
+        "{h=\"x\",\"a\"}",
+        "{__name__=\"a\",h=\"x\"}",
+        "\"a\"{h=\"x\"}",
+    ];
+    for bare in bare {
         assert!(has_bare_labels(bare), "{bare}");
     }
     let others = [
@@ -230,6 +247,9 @@ fn labels_without_quotes_are_seen() {
         "}",
         "",
         "m{a=\"x\",}",
+        "{3F2504E0-4F89-11D3-9A0C-0305E82C3301}",
+        "ns=2;s={a}",
+        "a{b}",
     ];
     for other in others {
         assert!(!has_bare_labels(other), "{other}");

@@ -17,9 +17,10 @@ mod names;
 mod segments;
 
 use super::{Holds, Tell};
-use baro_log::{IDENTITY, Recovery, Role};
+use crate::writer::Stored;
+use baro_log::{IDENTITY, Recovery, Role, segment_name};
 use baro_ondisk::StoreId;
-use baro_sys::disk::Disk;
+use baro_sys::disk::{Disk, PartAttempt, PartLock};
 use baro_sys::lock::LockFile;
 use names::Names;
 pub(crate) use segments::Gone;
@@ -54,9 +55,18 @@ pub(crate) struct Guard {
     segments: Segments,
     findings: Findings,
     tells: Vec<Tell>,
-    /// The lock's file made anew after it was removed.
-    relocked: Option<LockFile>,
+    /// The locks on files that were made anew.
+    relocked: Relocked,
     due_ns: u64,
+}
+
+/// Locks that are taken while recording, on files that somebody has put in place of those that were locked.
+#[derive(Debug, Default)]
+struct Relocked {
+    named: Option<LockFile>,
+    part: Option<PartLock>,
+    /// Another process had the named one at the last look.
+    refused: bool,
 }
 
 impl Guard {
@@ -72,7 +82,7 @@ impl Guard {
             segments,
             findings,
             tells: Vec::new(),
-            relocked: None,
+            relocked: Relocked::default(),
             due_ns: 0,
         }
     }
@@ -133,8 +143,18 @@ impl Guard {
     }
 
     /// The last look, when all is written: at every name.
-    pub(crate) fn last_look(&mut self, holds: &Holds) {
+    pub(crate) fn last_look(&mut self, holds: &Holds, stored: &[Stored]) {
         self.look_now(holds, true);
+        let Some(newest) = stored.last().filter(|_| !self.findings.all) else { return };
+        // A file that was written over in place keeps its header.
+        let known = self.findings.gone.iter().any(|gone| gone.epoch == newest.epoch);
+        if let Some(gone) = self.segments.blocks_gone(&self.disk, newest).filter(|_| !known) {
+            let name = segment_name(gone.index);
+            self.findings.gone.push(gone);
+            self.say(format!(
+                "{name} was written over while recording: blocks that were durable are not there any more"
+            ));
+        }
     }
 
     pub(crate) fn findings(&self) -> &Findings {
@@ -158,7 +178,7 @@ impl Guard {
         for said in self.names.look(&self.disk, self.store, holds, last) {
             self.say(said);
         }
-        self.hold_lock();
+        self.hold_locks();
         for (finding, why) in self.segments.look(&self.disk, last) {
             match finding {
                 segments::Finding::Gone(gone) => {
@@ -171,16 +191,42 @@ impl Guard {
         }
     }
 
-    /// Holds the lock's file again if somebody has removed it: versions that know no other lock must
-    /// not get in. Nothing is done where another has it: the file `store` decides.
-    fn hold_lock(&mut self) {
-        // Only once that was said: it may have been removed since.
-        if self.names.misses(Role::Recording.file())
-            && self.disk.found(IDENTITY).is_ok()
-            && let Ok(Ok(lock)) = self.disk.lock(Role::Recording.file())
+    /// Holds the locks again if somebody has removed or replaced their files. Where both were replaced,
+    /// another recorder may have got in before this look: then nothing more is written.
+    fn hold_locks(&mut self) {
+        if !self.names.unlocked || self.disk.found(IDENTITY).is_err() {
+            return;
+        }
+        if self.relocked.part.is_none()
+            && self.names.is_store_replaced
+            && let Ok(PartAttempt::Taken(part)) =
+                self.disk.try_part(IDENTITY, Role::Recording.byte())
         {
-            self.relocked = Some(lock);
-            self.names.know(&self.disk, Role::Recording.file());
+            self.relocked.part = Some(part);
+        }
+        match self.disk.lock(Role::Recording.file()) {
+            Ok(Ok(lock)) => {
+                self.relocked.named = Some(lock);
+                self.relocked.refused = false;
+                self.names.know(&self.disk, Role::Recording.file());
+                self.names.unlocked = self.names.is_store_replaced && self.relocked.part.is_none();
+            }
+            // Once may be somebody who only looks whether he may.
+            Ok(Err(_)) if !self.relocked.refused => self.relocked.refused = true,
+            Ok(Err(holder)) if self.names.is_store_replaced => {
+                let who =
+                    holder.pid.map_or("another process".to_owned(), |pid| format!("process {pid}"));
+                let why = format!(
+                    "{who} records into this store too, since its files {IDENTITY} and {} were replaced while recording: \
+                     nothing more is written; what was recorded since then may be lost (baro verify)",
+                    Role::Recording.file()
+                );
+                self.names.unlocked = false;
+                self.tells.push(Tell::Stop(why.clone()));
+                self.say(why);
+            }
+            // The byte of the file `store` decides.
+            _ => {}
         }
     }
 

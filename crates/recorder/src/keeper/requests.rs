@@ -72,6 +72,11 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
+    /// Nothing more is declared, whoever asks.
+    pub(crate) fn stop_declaring(&self) {
+        self.declarations.stop();
+    }
+
     pub(crate) fn new(declarations: Arc<Declarations>, store: StoreId) -> Self {
         Requests {
             declarations,

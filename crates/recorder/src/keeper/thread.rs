@@ -7,7 +7,7 @@
 use super::{
     Findings, Growth, Guard, Holds, Keeper, Log, Moment, PinRequest, Requests, Tell, View, Work,
 };
-use crate::writer::{Command, Event, PinStart, Published, Trigger, now};
+use crate::writer::{Command, Event, PinStart, Published, Stored, Trigger, now};
 use crate::{Error, Result};
 use baro_ondisk::Pin;
 use baro_sys::clock;
@@ -153,8 +153,8 @@ pub(crate) struct LastLook {
 
 impl LastLook {
     /// Looks at the store; for when all is written.
-    pub(crate) fn look(mut self) {
-        self.guard.last_look(&self.holds);
+    pub(crate) fn look(mut self, stored: &[Stored]) {
+        self.guard.last_look(&self.holds, stored);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.findings.clone_from(self.guard.findings());
     }
@@ -177,6 +177,9 @@ fn run<S: Storage>(
     let mut due_ns = 0;
     loop {
         let (tells, found) = beside.0.look(clock::monotonic_ns(), || keeper.holds());
+        if tells.iter().any(|what| matches!(what, Tell::Stop(_))) {
+            beside.1.stop_declaring();
+        }
         tells.into_iter().for_each(|what| link.tell(what));
         beside.0.take_doubted().into_iter().for_each(|epoch| keeper.doubt_copy(epoch));
         if found {

@@ -464,6 +464,11 @@ impl RingReader {
         !self.broken && self.head - self.released.bytes > self.ring.capacity() as u64 / 4
     }
 
+    /// Records that were in the ring when it was given up, and that no gap tells of yet.
+    pub(crate) fn given_up(&self) -> u64 {
+        self.damaged.filter(|_| self.broken).map_or(0, |gap| gap.lost())
+    }
+
     /// Sequences offered and not in the log.
     pub(crate) fn pending(&self) -> u64 {
         self.offered.saturating_sub(self.at.sequence.max(self.skip_below))

@@ -362,6 +362,8 @@ impl Engine {
             self.start_again();
         }
         self.rings.iter_mut().for_each(RingReader::look);
+        self.status.rings_broken = self.rings.iter().filter(|ring| ring.broken()).count() as u32;
+        self.status.given_up = self.rings.iter().map(RingReader::given_up).sum();
         if self.has_stopped() {
             self.say_stopped();
             return poll_at;
@@ -369,7 +371,6 @@ impl Engine {
         if !self.open_pins.is_empty() {
             self.end_pins();
         }
-        self.status.rings_broken = self.rings.iter().filter(|ring| ring.broken()).count() as u32;
         if now.monotonic_ns < self.retry_at_ns {
             return self.retry_at_ns.min(poll_at);
         }

@@ -234,7 +234,10 @@ fn cell(formatter: &mut fmt::Formatter<'_>, column: &str, found: &str) -> fmt::R
     if is_decimal_comma(found) {
         return formatter.write_str("--decimal-comma takes 21,5 as a number)");
     }
-    write!(formatter, "--columns {column}=text takes texts without quotes)")
+    write!(
+        formatter,
+        "--columns {column}=label if it tells series apart, {column}=text if it holds texts)"
+    )
 }
 
 impl fmt::Display for CsvProblem {
@@ -275,9 +278,9 @@ impl fmt::Display for CsvProblem {
             }
             Self::SeriesNumber { found } => write!(
                 formatter,
-                "expected the name of a series, found {found:?} (a name that is a number needs \
-                 quotes around it, or the header time,series,value; a file with a column for each \
-                 series needs their names in its first line)"
+                "expected the name of a series, found {found:?} (a name that is a number, or reads like \
+                 one, needs quotes around it, or the header time,series,value; a file with a column for \
+                 each series needs their names in its first line)"
             ),
             Self::LabelNumber { column, found } => write!(
                 formatter,

@@ -177,6 +177,32 @@ pub(crate) fn is_value(text: &str) -> bool {
     }
 }
 
+/// The same where no header says that it is a name: also a time of day, a number with its unit, currency or
+/// groups, and a word for nothing.
+pub(super) fn is_hardly_a_name(text: &str) -> bool {
+    let words = ["null", "none", "nil", "na", "n/a", "-", "--", "?"];
+    if is_value(text) || words.iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        return true;
+    }
+    let bare = text.trim_start_matches(['+', '-', '$', '€', '£', '¥']).trim_start();
+    let Some(b'0'..=b'9') = bare.as_bytes().first() else { return false };
+    if let Some(hex) = bare.strip_prefix("0x").or_else(|| bare.strip_prefix("0X")) {
+        return !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+    }
+    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '_' | '.' | ',' | ':' | '\'');
+    let (number, unit) = bare.split_at(bare.find(|c| !is_part(c)).unwrap_or(bare.len()));
+    // An address has more points than a number.
+    let points = number.bytes().filter(|byte| *byte == b'.').count();
+    let is_decimal = points == 1 && !number.ends_with('.') || number.contains([',', ':']);
+    match unit.chars().next() {
+        None => points < 2,
+        Some(first) => {
+            let few = unit.trim_start().chars().count() <= 3;
+            few && points < 2 && (is_decimal || !first.is_ascii_alphabetic() && first != '/')
+        }
+    }
+}
+
 /// How values are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Values {
@@ -230,7 +256,7 @@ impl Values {
         };
         let value = match kind {
             Kind::Text => Ok(Scalar::Text(text.clone())),
-            Kind::F64 => number::float(&text).map(Scalar::Float),
+            Kind::F64 => number::exact_float(&text).map(Scalar::Float),
             Kind::I64 => number::integer(&text),
             Kind::U64 => match number::integer(&text) {
                 Ok(Scalar::Integer(value)) if value < 0 => Err(NumberFault::Form),

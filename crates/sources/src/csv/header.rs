@@ -79,6 +79,26 @@ pub(crate) fn is_value_name(name: &str) -> bool {
     is_word(&VALUES, name)
 }
 
+/// Whether a column of this name hardly has values, but says of which of several the others are.
+pub(crate) fn is_id(name: &str) -> bool {
+    let Some(at) = name.len().checked_sub(2).filter(|at| name.is_char_boundary(*at)) else {
+        return false;
+    };
+    let (head, tail) = name.split_at(at);
+    match head.chars().next_back() {
+        None | Some('_' | '-' | ' ' | '.') => tail.eq_ignore_ascii_case("id"),
+        Some(last) => last.is_ascii_lowercase() && matches!(tail, "Id" | "ID"),
+    }
+}
+
+/// What is said of such a column, or key of a JSON object.
+pub(crate) fn what_is(name: &str) -> String {
+    format!(
+        "expected to know what {name:?} is: --columns {name}=label if it tells series apart, {name}=skip if \
+         it says nothing, {name}=values if it is a series"
+    )
+}
+
 /// A name and the kind behind its last colon.
 fn marked(name: &str) -> (&str, Option<Kind>) {
     match name.rsplit_once(':').map(|(head, kind)| (head, Kind::of_name(kind))) {
@@ -329,6 +349,9 @@ fn held(
         }
         (None, Some(_)) if field.text == VALUE_TYPE => Ok(Holds::Type),
         (None, Some(_)) => label(field).map(|_| Holds::Label { sure: false }),
+        (None, None) if kind.is_none() && is_id(bare) => {
+            Err(refused(field.offset, what_is(&quote(bare))))
+        }
         (None, None) => Ok(Holds::Series(bare.to_owned(), kind)),
         (Some(_), _) => {
             let name = quote(&field.text);

@@ -2,6 +2,7 @@
 //!
 //! Invariant: an error quotes little of the input. Held by `super::tests::errors_quote_little`.
 
+use crate::csv::what_is;
 use crate::form::Kind;
 use crate::lines::{NOT_UTF8, UTF16};
 use crate::milliseconds::InMilliseconds;
@@ -98,6 +99,11 @@ pub enum JsonProblem {
     },
     /// A key is said to be the value, and none names the series.
     NameMissing,
+    /// A number under a key that hardly has values.
+    Id {
+        /// The key.
+        key: String,
+    },
     /// A label that is none.
     Label {
         /// Its key.
@@ -217,6 +223,7 @@ impl fmt::Display for JsonProblem {
                  --columns {key}=series if it does, {key}=label if it tells series apart, {key}=skip if it \
                  says nothing, {value}=values if each key is a series"
             ),
+            Self::Id { key } => formatter.write_str(&what_is(key)),
             Self::NameMissing => formatter.write_str(
                 "expected a key that names the series, found none (--columns KEY=series says which it is)",
             ),

@@ -9,7 +9,7 @@
 //! Invariant: an object has one reading or is refused. Held by `super::tests::a_named_value_is_long`.
 
 use super::{JsonProblem, scalar, time};
-use crate::csv::{VALUE_TYPE, is_name, is_value, is_value_name, time_unit_ns};
+use crate::csv::{VALUE_TYPE, is_id, is_name, is_value, is_value_name, time_unit_ns};
 use crate::form::{Kind, Role, TextForm};
 use crate::labels::labelled;
 use crate::lines::quote;
@@ -238,6 +238,10 @@ fn many<'a>(
         if raw.get() == "null" && (rest.len() > 1 || kind.is_some_and(|kind| kind != Kind::F64)) {
             continue;
         }
+        let is_number = || matches!(raw.get().as_bytes().first(), Some(b'-' | b'0'..=b'9'));
+        if rest.len() > 1 && role(form, key).is_none() && is_id(key) && is_number() {
+            return Err(JsonProblem::Id { key: quote(key) });
+        }
         let (value, mark) = typed(key, raw, kind)?;
         values.push((Cow::Borrowed(key.as_str()), value, mark));
     }
@@ -285,7 +289,7 @@ fn typed<'a>(
     let text = raw.get();
     let digits = matches!(text.as_bytes().first(), Some(b'-' | b'0'..=b'9'));
     let value = match kind {
-        Kind::F64 if digits => number::float(text).ok().map(Scalar::Float),
+        Kind::F64 if digits => number::exact_float(text).ok().map(Scalar::Float),
         Kind::I64 if digits => number::integer(text).ok(),
         Kind::U64 if digits => {
             let negative =

@@ -154,10 +154,11 @@ impl Report {
             fed.declared,
             plural(fed.bad_lines, "line")
         );
-        if fed.samples == 0 && fed.bad_lines == 0 {
+        let is_taken = fed.samples > 0 || self.unkept.samples > 0;
+        if !is_taken && fed.bad_lines == 0 {
             say!("note: no sample was found in what was imported");
         }
-        if let Some((from_ns, to_ns)) = fed.span_ns {
+        if let Some((from_ns, to_ns)) = fed.span_ns.filter(|_| fed.samples > 0) {
             let unit = match from_ns < YEAR_1980_NS {
                 true => " (if that is not meant: --precision says the unit of numbers)",
                 false => "",
@@ -214,10 +215,13 @@ impl Report {
             if self.unread > 0 {
                 out!("not begun: {}", plural(self.unread as u64, "file"));
             }
-            say!(
-                "to go on, import again from that line; or all of it, if each row has its time: then \
-                 none counts twice"
-            );
+            // Of what is refused whole, nothing is gained by that.
+            if is_taken {
+                say!(
+                    "to go on, import again from that line; or all of it, if each row has its time: \
+                     then none counts twice"
+                );
+            }
         }
         if self.dry {
             out!("nothing was written");

@@ -360,6 +360,12 @@ pub(super) fn raw(
     })?;
     if at_end {
         // A last, shorter frame is data too.
+        if framer.pending_bytes() > 0 {
+            say!(
+                "stdin: note: the input ended with {} of {frame_bytes} bytes of a frame: recorded as a shorter frame",
+                framer.pending_bytes()
+            );
+        }
         framer.finish(Remainder::Keep, |frame| frames.take(frame))?;
     } else {
         not_taken("frame", framer.pending_bytes());

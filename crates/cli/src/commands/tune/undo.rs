@@ -40,7 +40,8 @@ pub(crate) fn run(arguments: &Undo) -> Result<Outcome> {
         reports.iter().for_each(|report| print_lines(&report.to_string()));
     }
     undone?;
-    let clean = reports.iter().all(Report::is_clean);
+    let left = reports.iter().any(|report| report.before.is_some());
+    let clean = !left && reports.iter().all(Report::is_clean);
     let held: Vec<(String, Owner)> = Journal::owners(&options.root);
     match arguments.format {
         Format::Text => {
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: &Undo) -> Result<Outcome> {
             for (object, owner) in &held {
                 out!("{object}: held by {owner}, which puts its settings back when it ends");
             }
-            if nothing {
+            if nothing && !left {
                 out!("nothing to undo in {}", options.state_dir.display());
             }
         }

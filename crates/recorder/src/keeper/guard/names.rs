@@ -33,6 +33,10 @@ pub(super) struct Names {
     /// Where the next look begins if there are more runs than [`NAMES_MAX`].
     from_run: usize,
     pub(super) copies: Copies,
+    /// The file of a lock was removed or replaced, and is not locked since.
+    pub(super) unlocked: bool,
+    /// The file `store` is not the one that was locked when the store was opened.
+    pub(super) is_store_replaced: bool,
     /// What was said of pins and runs.
     said: BTreeSet<String>,
 }
@@ -47,6 +51,8 @@ impl Names {
             runs: Vec::new(),
             from_run: 0,
             copies: Copies::default(),
+            unlocked: false,
+            is_store_replaced: false,
             said: BTreeSet::new(),
         }
     }
@@ -58,11 +64,6 @@ impl Names {
                 *known = disk.found(name).ok();
             }
         }
-    }
-
-    /// Whether this file was not there at the last look.
-    pub(super) fn misses(&self, name: &str) -> bool {
-        self.known.iter().zip(FILES).any(|(known, (file, _))| file == name && known.is_none())
     }
 
     /// What is wrong and was not said before; `all`: every name is looked at, else some of many.
@@ -79,6 +80,11 @@ impl Names {
                 Err(error) if !error.is_missing() => continue,
                 now => now.ok(),
             };
+            let identity = |found: &Option<Found>| found.as_ref().map(|found| found.identity);
+            if identity(known) != identity(&now) && (name == IDENTITY || name == LOCK) {
+                self.unlocked = true;
+                self.is_store_replaced |= name == IDENTITY;
+            }
             said.extend(changed(name, known.as_ref(), now.as_ref(), without));
             *known = now;
         }

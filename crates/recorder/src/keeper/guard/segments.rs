@@ -6,7 +6,8 @@
 
 use super::NAMES_MAX;
 use crate::keeper::holding::readable_in;
-use baro_log::{Held, Recovery, segment_name};
+use crate::writer::Stored;
+use baro_log::{Blocks, FoundHeader, Held, Recovery, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{SegmentHeader, StoreId};
 use baro_sys::disk::{Disk, Found};
@@ -192,6 +193,27 @@ impl Segments {
             () if found.epoch > self.last_epoch => Header::Foreign(found.session),
             () => Header::Damaged,
         }
+    }
+
+    /// What is left of a segment of which not all blocks are there that were durable, by their headers; `None`
+    /// if all are, or nobody can tell.
+    pub(super) fn blocks_gone(&self, disk: &Disk, stored: &Stored) -> Option<Gone> {
+        let Stored { epoch, index, end, .. } = *stored;
+        let (header, crc) = read_header(disk, index).filter(|(header, _)| header.epoch == epoch)?;
+        let file = disk.open(&segment_name(index), Access::ReadDirect).ok()?;
+        let mut blocks = Blocks::new().ok()?;
+        let mut walk = blocks.walk(&file, header, crc);
+        while walk.scan().sequence() < end {
+            match walk.next_header() {
+                Ok(FoundHeader::Block(_)) => {}
+                Ok(_) => {
+                    let readable = self.readable(disk, index, epoch);
+                    return Some(Gone { epoch, index, readable });
+                }
+                Err(_) => return None,
+            }
+        }
+        None
     }
 
     /// Blocks that are still there of the epoch that was written, and what they hold.
