@@ -497,6 +497,7 @@ fn a_number_that_may_tell_series_apart_refuses_the_file() {
         ("series", "value_f64", "value_f64"),
         ("Sensor", "temp", "Sensor"),
         ("name", "temp", "name"),
+        ("machine_id", "temp", "machine_id"),
     ] {
         let bytes = two(name, value);
         let error = lines(&bytes, Choice::default()).unwrap_err();

@@ -54,7 +54,8 @@ pub use identity::{Identity, StoreId, WhenFull};
 pub use layout::{Field, FieldType, FieldValue, Layout, LayoutError};
 pub use manifest::{Manifest, RunEntry, Settled};
 pub use name::{
-    NameParser, has_bare_labels, is_plain_name, name_end, write_name, write_quoted, written_name,
+    NameParser, has_bare_labels, is_called_id, is_plain_name, name_end, write_name, write_quoted,
+    written_name,
 };
 pub use pin::{Copies, Pin, PinState};
 pub use record::{Gap, Kind, Record, Records, text};

@@ -79,9 +79,24 @@ fn has_label(labels: &str) -> bool {
     let labels = labels.trim_start_matches([' ', ',']);
     let name = labels.get(..word_end(labels.as_bytes(), 0)).unwrap_or_default();
     let behind = labels.get(name.len()..).unwrap_or_default().trim_start();
-    let is_equal = behind.starts_with(['=', ':', '!']) || behind.starts_with("~=");
+    // A colon may be in a word.
+    let is_equal = behind.starts_with(['=', '!']) || name.ends_with(':') && behind.starts_with('"');
     let is_quoted = labels.starts_with('"');
     (is_equal || is_quoted) && (labels.contains('"') || labels.contains('}'))
+}
+
+/// Whether something is called as the number of a device is: `id`, `sensor_id`, `deviceId`. A column or key of
+/// this name hardly has values, but says of which of several devices the others are.
+#[must_use]
+pub fn is_called_id(name: &str) -> bool {
+    let Some(at) = name.len().checked_sub(2).filter(|at| name.is_char_boundary(*at)) else {
+        return false;
+    };
+    let (head, tail) = name.split_at(at);
+    match head.chars().next_back() {
+        None | Some('_' | '-' | ' ' | '.') => tail.eq_ignore_ascii_case("id"),
+        Some(last) => last.is_ascii_lowercase() && matches!(tail, "Id" | "ID"),
+    }
 }
 
 impl NameParser {

@@ -45,7 +45,7 @@ pub(crate) use fields::is_value;
 use fields::{Fault, Field, Quotes, Values, field, quotes, split};
 use guards::Guards;
 use header::Header;
-pub(crate) use header::{VALUE_TYPE, is_id, is_name, is_value_name, time_unit_ns, what_is};
+pub(crate) use header::{VALUE_TYPE, is_name, is_value_name, time_unit_ns, what_is};
 use std::borrow::Cow;
 
 pub use error::{CsvError, CsvProblem};

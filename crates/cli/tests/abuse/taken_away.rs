@@ -239,7 +239,9 @@ fn abuse(seed: u64) -> Option<&'static str> {
         assert!(!whole, "{said}: nothing can be read, and it is whole");
         return Some(deed);
     };
-    assert!(there >= taken || !whole, "{said}: {there} of {taken} there, and it is whole");
+    // What waited in a ring when the recorder stopped was never in the store.
+    let waited = if deed.contains("another records") { lost } else { 0 };
+    assert!(there + waited >= taken || !whole, "{said}: {there} of {taken} there, and it is whole");
     // Names that are lost cost every sample, and none: declared again, they would be there.
     // Runs and copies are not counted: what they hold may be elsewhere too.
     let uncounted = ["catalog", "runs", "manifest", "of pins", "file store"];

@@ -20,7 +20,7 @@ use super::fields::{Fault, Field, Values, split};
 use crate::form::{Kind, Role, TextForm};
 use crate::lines::quote;
 use crate::time::Times;
-use baro_ondisk::NameParser;
+use baro_ondisk::{NameParser, is_called_id};
 use std::collections::HashSet;
 
 /// What may stand between fields, in the order in which it is tried.
@@ -79,19 +79,7 @@ pub(crate) fn is_value_name(name: &str) -> bool {
     is_word(&VALUES, name)
 }
 
-/// Whether a column of this name hardly has values, but says of which of several the others are.
-pub(crate) fn is_id(name: &str) -> bool {
-    let Some(at) = name.len().checked_sub(2).filter(|at| name.is_char_boundary(*at)) else {
-        return false;
-    };
-    let (head, tail) = name.split_at(at);
-    match head.chars().next_back() {
-        None | Some('_' | '-' | ' ' | '.') => tail.eq_ignore_ascii_case("id"),
-        Some(last) => last.is_ascii_lowercase() && matches!(tail, "Id" | "ID"),
-    }
-}
-
-/// What is said of such a column, or key of a JSON object.
+/// What is said of a column, or key of a JSON object, that is called as numbers of devices are.
 pub(crate) fn what_is(name: &str) -> String {
     format!(
         "expected to know what {name:?} is: --columns {name}=label if it tells series apart, {name}=skip if \
@@ -295,6 +283,7 @@ fn layout(mut fields: Vec<Field<'_>>, form: &TextForm) -> Result<Layout, Fault> 
     }
     let said_time = fields.iter().any(|field| role(form, &field.text) == Some(Role::Time));
     let mut holds = Vec::with_capacity(fields.len());
+    let all_are_values = form.columns.iter().any(|(_, role)| matches!(role, Role::Values(_)));
     let (mut time, mut times) = (None, form.times);
     for (at, field) in fields.iter().enumerate() {
         let said = role(form, &field.text);
@@ -308,7 +297,14 @@ fn layout(mut fields: Vec<Field<'_>>, form: &TextForm) -> Result<Layout, Fault> 
             }
             holds.push(Holds::Time);
         } else {
-            holds.push(held(at, field, said, long)?);
+            let held = held(at, field, said, long)?;
+            if said.is_none()
+                && !all_are_values
+                && matches!(&held, Holds::Series(name, None) if is_called_id(name))
+            {
+                return Err(refused(field.offset, what_is(&quote(&field.text))));
+            }
+            holds.push(held);
         }
     }
     let Some(time) = time else {
@@ -349,9 +345,6 @@ fn held(
         }
         (None, Some(_)) if field.text == VALUE_TYPE => Ok(Holds::Type),
         (None, Some(_)) => label(field).map(|_| Holds::Label { sure: false }),
-        (None, None) if kind.is_none() && is_id(bare) => {
-            Err(refused(field.offset, what_is(&quote(bare))))
-        }
         (None, None) => Ok(Holds::Series(bare.to_owned(), kind)),
         (Some(_), _) => {
             let name = quote(&field.text);

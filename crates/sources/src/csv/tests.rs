@@ -207,7 +207,7 @@ fn what_others_write_beside_the_values_is_understood() {
     assert_eq!(plain("time,t:text\n5,NA\n"), ["2 5 t Text(\"NA\") As(Text)"]);
     assert_eq!(plain("time,a,b\n5,\"NA\",1\n")[0], "2 5 a Quoted(\"NA\") None");
     let found = plain("time,say\n5,hello\n");
-    assert!(found[0].contains("--columns say=text takes texts without quotes"), "{found:?}");
+    assert!(found[0].contains("say=text if it holds texts"), "{found:?}");
     // What Excel says of the separator.
     for first in ["sep=;", "\"sep=;\"", "\u{feff}sep=;"] {
         assert_eq!(plain(&format!("{first}\r\ntime;a\r\n5;1.5\r\n")), ["3 5 a Float(1.5) None"]);
@@ -330,7 +330,7 @@ fn a_wide_header_makes_a_series_of_each_column() {
             "2 1 on Boolean(true) None",
             "3 2 hum Integer(41) As(I64)",
             "line 6, column 3: column \"temp\": expected a number, true or false, or text in quotes, \
-             found \"x\" (--columns temp=text takes texts without quotes)",
+             found \"x\" (--columns temp=label if it tells series apart, temp=text if it holds texts)",
         ]
     );
     let found = plain("Date;\"room temp\";p{site=\"\"a\"\"}\n2026-01-02T00:00:00Z;1;2.5\n");
@@ -428,6 +428,40 @@ fn a_first_line_that_says_nothing_is_told_as_that() {
     assert_eq!(plain("time,series,value\n1,42,5\n"), ["2 1 42 Integer(5) None"]);
     // Behind a row a line of another form costs only itself.
     assert!(!items([b"1,a,1\n1,a\n".as_slice()]).is_empty());
+}
+
+#[test]
+fn what_is_hardly_a_name_is_none_without_a_header() {
+    let refused = [
+        "10:00:00", "10:00", "10:00 am", "21.5 C", "21.5C", "50%", "$5", "-€3.50", "0x1F", "1_000",
+        "null", "N/A", "-", "5 m", "3°C", "1'000",
+    ];
+    for name in refused {
+        let (column, problem) = error_of(format!("2026-01-01T00:00:00Z,{name},4\n").as_bytes());
+        assert_eq!((column, problem), (22, CsvProblem::SeriesNumber { found: name.into() }));
+    }
+    for name in
+        ["1A", "3D", "10ms", "2.tmp", "192.168.0.1", "4_abc", "00:1a:2b:3c:4d:5e", "1/min", "oven"]
+    {
+        let line = format!("1700000000000000000,{name},4\n");
+        assert_eq!(items([line.as_bytes()]), [sample(1, Some(1_700_000_000_000_000_000), name, 4)]);
+        // Said to be names, all of these are.
+        let line = format!("time,series,value\n1700000000000000000,{name},4\n");
+        assert_eq!(items([line.as_bytes()]).len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_column_that_may_tell_devices_apart_is_asked_for() {
+    for name in ["id", "sensor_id", "deviceId", "Machine ID", "tag-id"] {
+        let text = format!("time,{name},temp\n2026-01-01T00:00:00Z,1,5\n");
+        let found = plain(&text);
+        assert!(found[0].contains("expected to know what"), "{name}: {found:?}");
+    }
+    for name in ["humid", "paid", "Grid", "id:f64"] {
+        let text = format!("time,{name},temp\n2026-01-01T00:00:00Z,1,5\n");
+        assert_eq!(plain(&text).len(), 2, "{name}");
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn escapes_are_undone_and_made_anew_in_names() {
     // One that could be taken for a metric with a label stands in quotes.
     assert_eq!(
         of("a{b\\=\"1 f=1,\"}=2"),
-        ["1 None a{b=\"1_f Float(1.0)", "1 None {\"a{b=\\\"1_\\\"}\"} Float(2.0)",]
+        ["1 None {\"a{b=\\\"1_f\"} Float(1.0)", "1 None {\"a{b=\\\"1_\\\"}\"} Float(2.0)",]
     );
     // And one that could be taken for a metric whose label has lost its quotes.
     assert_eq!(of("nan{1 \\=7_\\=}=2"), ["1 None {\"nan{1_=7_=}\"} Float(2.0)"]);

@@ -9,14 +9,14 @@
 //! Invariant: an object has one reading or is refused. Held by `super::tests::a_named_value_is_long`.
 
 use super::{JsonProblem, scalar, time};
-use crate::csv::{VALUE_TYPE, is_id, is_name, is_value, is_value_name, time_unit_ns};
+use crate::csv::{VALUE_TYPE, is_name, is_value, is_value_name, time_unit_ns};
 use crate::form::{Kind, Role, TextForm};
 use crate::labels::labelled;
 use crate::lines::quote;
 use crate::number;
 use crate::sample::{Mark, Scalar};
 use crate::time::Times;
-use baro_ondisk::NameParser;
+use baro_ondisk::{NameParser, is_called_id};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -221,6 +221,7 @@ fn many<'a>(
 ) -> Result<Values<'a>, JsonProblem> {
     let mut labels = Labels::new();
     let mut values = Vec::with_capacity(rest.len());
+    let all_are_values = form.columns.iter().any(|(_, role)| matches!(role, Role::Values(_)));
     for (key, raw) in rest {
         let kind = match role(form, key) {
             Some(Role::Skip) => continue,
@@ -239,7 +240,8 @@ fn many<'a>(
             continue;
         }
         let is_number = || matches!(raw.get().as_bytes().first(), Some(b'-' | b'0'..=b'9'));
-        if rest.len() > 1 && role(form, key).is_none() && is_id(key) && is_number() {
+        let is_asked = rest.len() > 1 && !all_are_values && role(form, key).is_none();
+        if is_asked && is_called_id(key) && is_number() {
             return Err(JsonProblem::Id { key: quote(key) });
         }
         let (value, mark) = typed(key, raw, kind)?;

@@ -14,7 +14,7 @@ use super::choice::{Choice, Role, TimeUnit};
 use super::int96;
 use crate::{Error, Result};
 use arrow_schema::{DataType, Field, Schema, TimeUnit as ArrowUnit};
-use baro_ondisk::NameParser;
+use baro_ondisk::{NameParser, is_called_id};
 use parquet::schema::types::SchemaDescriptor;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -111,6 +111,7 @@ impl<'a> Columns<'a> {
         // An index of a table of pandas may be anything, if it is no number of a row.
         let is_name =
             field.name() == INDEX || names.any(|name| field.name().eq_ignore_ascii_case(name));
+        let is_name = is_name || is_called_id(field.name());
         let values = values(self);
         let value = values
             .iter()
