@@ -21,7 +21,7 @@ install: ## build and install baro below PREFIX=/usr/local, with man pages and c
 wheel: ## the Python package, in target/wheels (five minutes)
 	@$(BUILD) xtask wheel
 
-demo: ## record beside a disk-hungry neighbour, show who waited, verify (a minute)
+demo: ## record beside a disk-hungry neighbour, show who waited, verify (a minute, after the build)
 	@$(BUILD) build --release -p baro-cli
 	@$(BARO) demo
 

@@ -6,10 +6,10 @@
 const OFFERED: usize = 3;
 
 /// Letters to be changed, added, left out or exchanged with the next to make one word of the
-/// other, twice; 1 if one is the other's beginning.
+/// other, twice; 1 if the first is the other's beginning.
 pub(crate) fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.starts_with(&b) || b.starts_with(&a) {
+    if b.starts_with(&a) {
         return usize::from(a != b);
     }
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];

@@ -194,7 +194,7 @@ fn check(
     beside: impl Fn(&Setting) -> bool,
 ) -> Result<(), String> {
     let Some(setting) = settings.iter().find(|setting| setting.key() == entry.key) else {
-        let nearest = settings.iter().min_by_key(|setting| distance(setting.key(), &entry.key));
+        let nearest = settings.iter().min_by_key(|setting| distance(&entry.key, setting.key()));
         let nearest = nearest.map_or("", |setting| setting.key());
         return Err(format!("no such setting; the nearest is {nearest}"));
     };
@@ -290,6 +290,10 @@ mod tests {
     fn a_mistake_names_its_line_and_the_nearest_key() {
         let config = ["record", "--config", "f.toml"];
         for (text, said) in [
+            (
+                "[record]\nproc-intervall = \"1s\"",
+                "f.toml:2: proc-intervall: no such setting; the nearest is proc-interval",
+            ),
             ("[record]\nrnig = \"4M\"", "f.toml:2: rnig: no such setting; the nearest is ring"),
             (
                 "[record]\n\nring = \"4X\"",

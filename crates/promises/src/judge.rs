@@ -114,19 +114,6 @@ fn slow_below(bytes: u64) -> String {
     format!("{} MB/s", bytes.div_ceil(1_000_000))
 }
 
-/// What the ring makes of one wait for a full queue: queue / device's rate is at most
-/// ring / input's rate.
-fn covered(facts: &Facts, bytes: u64) -> String {
-    let Some(rings) = facts.rings.as_ref().filter(|rings| rings.bytes > 0) else {
-        return String::new();
-    };
-    format!(
-        "; a ring of {:.1} MiB covers one such wait if the device takes {:.1} times what comes in",
-        rings.bytes as f64 / f64::from(1 << 20),
-        (bytes as f64 / rings.bytes as f64).max(1.0)
-    )
-}
-
 fn short_queue(facts: &Facts) -> Option<Judged> {
     let promise = Promise::ShortQueue;
     let queue: &Queue = facts.target()?.queue.as_ref()?;
@@ -142,10 +129,9 @@ fn short_queue(facts: &Facts) -> Option<Judged> {
             promise,
             format!(
                 "{holds}: a write may wait behind {} MiB of others', more than a second on a \
-                 device below {}{}",
+                 device below {}",
                 bytes >> 20,
-                slow_below(bytes),
-                covered(facts, bytes)
+                slow_below(bytes)
             ),
         )
         .remedy(format!(

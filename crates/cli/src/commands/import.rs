@@ -92,8 +92,8 @@ pub(crate) struct Arguments {
     /// Everything is read; nothing is written or declared.
     #[arg(long)]
     dry_run: bool,
-    /// How counts are printed
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    /// How counts are printed: text or json
+    #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: ImportFormat,
 }
 

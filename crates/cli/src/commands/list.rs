@@ -140,6 +140,15 @@ fn fields(layout: &Layout) -> Value {
     layout.fields().iter().map(field).collect()
 }
 
+/// Rows in a second of the time that they span, if they span any.
+fn rate(rows: u64, times_ns: Option<(i64, i64)>) -> String {
+    let span_ns = times_ns.map_or(0, |(from_ns, to_ns)| to_ns.saturating_sub(from_ns));
+    if rows < 2 || span_ns <= 0 {
+        return String::new();
+    }
+    format!("  {}/s", baro_show::number((rows - 1) as f64 / (span_ns as f64 / 1e9), 1))
+}
+
 fn counted(arguments: &Arguments) -> Result<Outcome> {
     let open = || Ok(Store::open(&arguments.store)?);
     let (store, (mut listed, notes)) = ask(open, || true, |store| Ok(store.counts()?))?;
@@ -176,13 +185,19 @@ fn counted(arguments: &Arguments) -> Result<Outcome> {
         let times = entry.times_ns.map_or(String::new(), |(from_ns, to_ns)| {
             format!("{} to {}", time::show(from_ns), time::show(to_ns))
         });
+        let declared = entry.declared.as_ref();
+        let unit = declared.map_or("", |found| &found.unit);
         row!(
             out,
-            "{:>6} {:>10} rows {:>10}  {}  {times}",
+            "{:>6} {:<7} {:>10} rows {:>10}  {}{}{}  {times}{}",
             entry.id,
+            declared.map_or("", |found| found.kind.name()),
             entry.rows,
             show_bytes(entry.bytes),
-            name(entry.id, &entry.declared)
+            name(entry.id, &entry.declared),
+            if unit.is_empty() { "" } else { " " },
+            unit,
+            rate(entry.rows, entry.times_ns)
         )?;
     }
     out.flush()?;

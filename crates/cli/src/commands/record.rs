@@ -355,7 +355,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let damaged = !recording.closed.damage.is_empty() || settling_damaged;
     // Of earlier recorders too, which were killed and could not say so.
     let before = opening.recycled_before.is_some() || recording.closed.refused_before > 0;
-    let lost = before || recording.lost() > 0 || recording.closed.left > 0;
+    // What a ring held that could not be taken over is known to nobody.
+    let refused = !opening.rings_refused.is_empty();
+    let lost = before || refused || recording.lost() > 0 || recording.closed.left > 0;
     Ok(Outcome::lost_if(lost || bad || unsettled || damaged))
 }
 
@@ -552,11 +554,14 @@ fn record_with(
                     let _told = ends.one();
                     let name = feed.name();
                     // The other sources go on; what failed is told now and is the end's result.
-                    feed.run(recorder, stop).inspect_err(|error| {
-                        if !sole {
-                            say!("{name} has ended: {error}");
-                        }
-                    })
+                    let fed = feed.run(recorder, stop);
+                    match &fed {
+                        _ if sole => {}
+                        Err(error) => say!("{name} has ended: {error}"),
+                        Ok(_) if stop.load(Ordering::Relaxed) => {}
+                        Ok(_) => say!("{name} has ended; the others go on"),
+                    }
+                    fed
                 })?;
             running.push(thread);
         }

@@ -192,7 +192,7 @@ fn print(ring: &FoundRing, state: State, done: &str) {
     };
     let records = match ring.waiting() {
         0 => "nothing that is not in its store".to_owned(),
-        count => format!("{count} records that are not in its store"),
+        count => format!("{} not in its store", baro_show::plural(count, "record")),
     };
     out!(
         "{}{}: {}, {records}; {whose}",

@@ -197,7 +197,7 @@ fn text(out: &mut Lines<BufWriter<Stdout>>, page: &Page<'_>) -> Result<()> {
         row!(out, "{time}  {}  {} {}  {rate}/s", line.name, line.value, line.unit)?;
     }
     if page.seen.lost > 0 {
-        row!(out, "{time}  -- {} records lost so far", page.seen.lost)?;
+        row!(out, "{time}  -- {} lost so far", baro_show::plural(page.seen.lost, "record"))?;
     }
     out.flush()?;
     Ok(())

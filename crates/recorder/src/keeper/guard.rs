@@ -55,6 +55,8 @@ pub(crate) struct Guard {
     segments: Segments,
     findings: Findings,
     tells: Vec<Tell>,
+    /// Another recorder writes too.
+    is_invaded: bool,
     /// The locks on files that were made anew.
     relocked: Relocked,
     due_ns: u64,
@@ -82,6 +84,7 @@ impl Guard {
             segments,
             findings,
             tells: Vec::new(),
+            is_invaded: false,
             relocked: Relocked::default(),
             due_ns: 0,
         }
@@ -145,6 +148,9 @@ impl Guard {
     /// The last look, when all is written: at every name.
     pub(crate) fn last_look(&mut self, holds: &Holds, stored: &[Stored]) {
         self.look_now(holds, true);
+        if self.is_invaded {
+            self.findings.gone.extend(self.segments.superseded(&self.disk, stored));
+        }
         let Some(newest) = stored.last().filter(|_| !self.findings.all) else { return };
         // A file that was written over in place keeps its header.
         let known = self.findings.gone.iter().any(|gone| gone.epoch == newest.epoch);
@@ -218,10 +224,11 @@ impl Guard {
                     holder.pid.map_or("another process".to_owned(), |pid| format!("process {pid}"));
                 let why = format!(
                     "{who} records into this store too, since its files {IDENTITY} and {} were replaced while recording: \
-                     nothing more is written; what was recorded since then may be lost (baro verify)",
+                     nothing more is written; what was recorded since the other began is lost",
                     Role::Recording.file()
                 );
                 self.names.unlocked = false;
+                self.is_invaded = true;
                 self.tells.push(Tell::Stop(why.clone()));
                 self.say(why);
             }

@@ -106,13 +106,17 @@ impl<'a> Columns<'a> {
 
     /// Refuses a number that may tell rows apart, or be a series itself: one beside `value` where no text
     /// names the series, and one that is called as names are.
-    fn one_reading(&self, at: usize, field: &Field, time: usize) -> Result<()> {
+    fn one_reading(
+        &self,
+        (at, field): (usize, &Field),
+        time: usize,
+        values: &[usize],
+    ) -> Result<()> {
         let mut names = NAMES.iter().chain(&OTHER_NAMES);
         // An index of a table of pandas may be anything, if it is no number of a row.
         let is_name =
             field.name() == INDEX || names.any(|name| field.name().eq_ignore_ascii_case(name));
         let is_name = is_name || is_called_id(field.name());
-        let values = values(self);
         let value = values
             .iter()
             .find(|value| **value != time)
@@ -249,10 +253,11 @@ impl Layout {
     /// A row has a value of several series, which are named as the columns.
     fn wide(&mut self, columns: &Columns<'_>) -> Result<()> {
         let is_said = columns.with(Role::Value).next().is_some();
+        let values = values(columns);
         for (at, field) in columns.all() {
             let is_free = at != self.time && columns.chosen(field).is_none();
             if is_free && !is_said && !columns.is_row_number(field) {
-                columns.one_reading(at, field, self.time)?;
+                columns.one_reading((at, field), self.time, &values)?;
             }
             match columns.chosen(field) {
                 _ if at == self.time => {}

@@ -195,11 +195,40 @@ impl Segments {
         }
     }
 
+    /// What counts of the segments that were written since another recorder has got in: no more than it found
+    /// in them when it began, as its headers tell.
+    pub(super) fn superseded(&self, disk: &Disk, stored: &[Stored]) -> Vec<Gone> {
+        let mut found: Vec<Gone> = Vec::new();
+        for index in 0..self.count {
+            let Some(unit) = read_unit(disk, index) else { continue };
+            let Ok((header, _)) = SegmentHeader::decode(&unit) else { continue };
+            let is_other = header.store == self.store && header.session != self.session;
+            if !is_other || header.epoch <= self.last_epoch {
+                continue;
+            }
+            for tail in SegmentHeader::dead_tails(&unit) {
+                let of_tail = |stored: &&Stored| stored.epoch == tail.epoch;
+                let Some(Stored { epoch, index, .. }) = stored.iter().find(of_tail).copied() else {
+                    continue;
+                };
+                if !found.iter().any(|gone| gone.epoch == epoch) {
+                    let mut readable = self.readable(disk, index, epoch);
+                    readable.retain(|(sequence, _)| *sequence < tail.end);
+                    found.push(Gone { epoch, index, readable });
+                }
+            }
+        }
+        found
+    }
+
     /// What is left of a segment of which not all blocks are there that were durable, by their headers; `None`
     /// if all are, or nobody can tell.
     pub(super) fn blocks_gone(&self, disk: &Disk, stored: &Stored) -> Option<Gone> {
         let Stored { epoch, index, end, .. } = *stored;
-        let (header, crc) = read_header(disk, index).filter(|(header, _)| header.epoch == epoch)?;
+        // Of an earlier session's nothing is known that was not found at the open.
+        let is_own =
+            |header: &SegmentHeader| header.epoch == epoch && header.session == self.session;
+        let (header, crc) = read_header(disk, index).filter(|(header, _)| is_own(header))?;
         let file = disk.open(&segment_name(index), Access::ReadDirect).ok()?;
         let mut blocks = Blocks::new().ok()?;
         let mut walk = blocks.walk(&file, header, crc);
@@ -233,9 +262,12 @@ enum Header {
     Damaged,
 }
 
-fn read_header(disk: &Disk, index: u32) -> Option<(SegmentHeader, u32)> {
+fn read_unit(disk: &Disk, index: u32) -> Option<AlignedBuffer> {
     let file = disk.open(&segment_name(index), Access::ReadDirect).ok()?;
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES).ok()?;
-    let read = file.read_at(0, &mut unit).ok()?;
-    SegmentHeader::decode(unit.get(..read)?).ok()
+    (file.read_at(0, &mut unit).ok()? == UNIT_BYTES).then_some(unit)
+}
+
+fn read_header(disk: &Disk, index: u32) -> Option<(SegmentHeader, u32)> {
+    SegmentHeader::decode(&read_unit(disk, index)?).ok()
 }
