@@ -73,6 +73,8 @@ pub enum Fault {
     },
     /// Every write and sync fails.
     AllBroken,
+    /// Every write behind the first page of a file fails, as in a file with holes on a full device.
+    Holes,
     /// The device is full once files take this many bytes.
     Full(u64),
     /// The folder is gone: nothing can be opened, listed or made.

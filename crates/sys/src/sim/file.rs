@@ -231,7 +231,8 @@ impl StorageFile for SimFile {
         state.writes += 1;
         self.begin(&mut state, "write")?;
         let end = offset + bytes.len() as u64;
-        if end.saturating_sub(state.files[self.id].size) > state.room() {
+        let is_hole = state.has(&Fault::Holes) && end > PAGE_BYTES as u64;
+        if is_hole || end.saturating_sub(state.files[self.id].size) > state.room() {
             return Err(error("write", &self.name, libc::ENOSPC));
         }
         if state.has(&Fault::Write(number)) {

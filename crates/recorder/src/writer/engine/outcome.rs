@@ -48,7 +48,7 @@ impl Engine {
         let took = now.saturating_sub(syncing.since_ns);
         self.status.longest_sync_ns = self.status.longest_sync_ns.max(took);
         self.status.syncs += 1;
-        let mut oldest = now;
+        let (mut oldest, mut any_block) = (now, false);
         for count in (0..syncing.flights).rev() {
             let Some(flight) = self.flights.pop() else { break };
             oldest = oldest.min(flight.since_ns);
@@ -62,6 +62,7 @@ impl Engine {
                 let (index, epoch) = (flight.segment, flight.epoch);
                 self.events.push(Event::Started { index, epoch });
             } else {
+                any_block = true;
                 self.durable_block = flight.next_block;
                 self.durable_crc = flight.crc;
                 self.durable_segment = Some(flight.segment);
@@ -94,8 +95,14 @@ impl Engine {
         }
         let age = now.saturating_sub(oldest);
         self.status.longest_durable_ns = self.status.longest_durable_ns.max(age);
-        self.status.trouble = Trouble::None;
-        self.attempts = 0;
+        // A header alone proves nothing: where blocks fail and headers do not, as in a file with holes on a
+        // full disk, each segment would be tried at once, for ever.
+        if any_block || !matches!(self.status.trouble, Trouble::Device { .. }) {
+            self.status.trouble = Trouble::None;
+        }
+        if any_block {
+            self.attempts = 0;
+        }
     }
 
     pub(super) fn fail(&mut self, error: &baro_sys::Error) {
