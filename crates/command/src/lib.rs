@@ -11,6 +11,7 @@ mod format;
 pub mod lake;
 mod lines;
 pub mod listen;
+mod seen;
 pub mod serve;
 pub mod size;
 mod status;
@@ -20,6 +21,7 @@ pub use lines::{
     Lines, Stdout, exact, json_line, on_terminal, outcome, print_json, print_line, print_lines,
     reader_has_gone, say_line, say_lines, terminal_size, unprinted,
 };
+pub use seen::Seen;
 pub use status::{end_status, fitted, show_status, status_on_terminal};
 
 /// How the line begins that `baro trace` writes to stderr where no command is recorded, when recording

@@ -120,6 +120,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     if arguments.file == Path::new("-") {
         let out = baro_command::exact();
+        let out = baro_command::Seen::new(out, baro_command::on_terminal());
         let exported = baro_export::to_csv(&store, &request, out)?;
         tell_pin(arguments, request.interval, found(&exported));
         return Ok(told(&store, &exported));

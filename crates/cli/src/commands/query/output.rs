@@ -71,7 +71,8 @@ impl Output {
         fill: impl FnOnce(&mut dyn Rows) -> Result<T>,
     ) -> Result<(T, Option<(&Path, u64)>)> {
         let Some(path) = &self.file else {
-            let out = baro_command::exact();
+            let is_looked_at = self.format == RowsFormat::Csv && baro_command::on_terminal();
+            let out = baro_command::Seen::new(baro_command::exact(), is_looked_at);
             return Ok((fill(&mut *rows_of(self.format, selection, every, out)?)?, None));
         };
         let mut file = NewFile::create(path, self.force)?;
