@@ -66,7 +66,7 @@ fn what_a_service_lays_in_its_folders_moves_root_to_nothing() {
         println!("skipped: no mount namespaces here");
         return;
     }
-    let expected = "undo 0\napply 0\nasked 1\nthere 1\nprecious\nprecious\nprecious\n5\n\
+    let expected = "undo 3\napply 0\nasked 1\nthere 1\nprecious\nprecious\nprecious\n5\n\
                     /var/lib/barograph-root 700 0\n/var/lib/barograph-root/tune 700 0\nkept\n";
     assert_eq!(said, expected, "{all}\n{}", String::from_utf8_lossy(&done.stderr));
     assert_eq!(pattern(), found);

@@ -146,7 +146,9 @@ impl Recorder {
         opening.direct = direct;
         opening.not_direct_because = reason;
         let (left, refused) = take_over(&rings, &recovery);
-        opening.rings_refused = refused;
+        let is_damaged = |(_, damaged): &&(String, bool)| *damaged;
+        opening.rings_damaged = refused.iter().filter(is_damaged).count() as u32;
+        opening.rings_refused.extend(refused.into_iter().map(|(said, _)| said));
         let before: Vec<Before> = left.iter().map(Before::of).collect();
         opening.rings_taken_over = left.len() as u32;
         opening.weigh_rings(&options, recovery.identity.when_full, left.len());
@@ -603,8 +605,9 @@ fn requests_to(
     requests
 }
 
-/// Rings that an earlier recorder left, for draining; and why others cannot be used.
-fn take_over(rings: &RingFolder, recovery: &Recovery) -> (Vec<RingReader>, Vec<String>) {
+/// Rings that an earlier recorder left, for draining; and why others cannot be used, and whether that is since
+/// they are damaged.
+fn take_over(rings: &RingFolder, recovery: &Recovery) -> (Vec<RingReader>, Vec<(String, bool)>) {
     let mut readers = Vec::new();
     let mut refused = Vec::new();
     for found in rings.leftovers() {
@@ -614,8 +617,14 @@ fn take_over(rings: &RingFolder, recovery: &Recovery) -> (Vec<RingReader>, Vec<S
         });
         match reader {
             Ok(reader) if readers.len() < RINGS_MAX / 2 => readers.push(reader),
-            Ok(reader) => refused.push(format!("{}: too many rings", reader.path().display())),
-            Err(error) => refused.push(error.to_string()),
+            Ok(reader) => {
+                refused.push((format!("{}: too many rings", reader.path().display()), false));
+            }
+            Err(error) => {
+                // The first is another store's, and of the second somebody makes use.
+                let waits = matches!(error, Error::StrayRing { .. } | Error::RingBusy { .. });
+                refused.push((error.to_string(), !waits));
+            }
         }
     }
     (readers, refused)

@@ -356,8 +356,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     // Of earlier recorders too, which were killed and could not say so.
     let before = opening.recycled_before.is_some() || recording.closed.refused_before > 0;
     // What a ring held that could not be taken over is known to nobody.
-    let refused = !opening.rings_refused.is_empty();
-    let lost = before || refused || recording.lost() > 0 || recording.closed.left > 0;
+    let lost =
+        before || opening.rings_damaged > 0 || recording.lost() > 0 || recording.closed.left > 0;
     Ok(Outcome::lost_if(lost || bad || unsettled || damaged))
 }
 

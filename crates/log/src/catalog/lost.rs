@@ -4,7 +4,7 @@
 //! Invariant: a name that either file has is declared after this, under the id that it had. Held by
 //! `names_that_only_the_dictionary_has_are_declared_again` (the store's `tests/damage/changed.rs`).
 
-use super::{CATALOG, Catalog, DICTIONARY};
+use super::{Catalog, DICTIONARY};
 use crate::Result;
 use baro_ondisk::limits::{LAYOUT_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, DictionaryEntry, DictionaryHeader, Layout, layout_at, name_page};
@@ -21,14 +21,7 @@ pub(super) fn dictionary_header<S: Storage>(storage: &S) -> Option<DictionaryHea
 }
 
 impl Catalog {
-    /// Whether there is a dictionary of this store that was made of another catalog than this one, as it was
-    /// when it was read.
-    #[must_use]
-    pub fn has_strange_dictionary(&self) -> bool {
-        self.strange.is_some()
-    }
-
-    /// Declares what such a dictionary knows and the catalog does not, durably, under the ids that it has
+    /// Declares what a dictionary knows that was made of another catalog, and this one does not, durably, under the ids that it has
     /// there, and takes the dictionary away: it is made anew of what is declared. Returns how many were
     /// declared. Pages that are damaged are passed over; where the dictionary cannot be read it stays.
     /// `session` as for [`Catalog::declare`]. Blocks for the device.
@@ -45,7 +38,6 @@ impl Catalog {
         }
         appended?;
         if read.is_ok() {
-            storage.open(CATALOG, Access::Write)?.sync_data()?;
             storage.remove(DICTIONARY)?;
             storage.sync_folder("")?;
         }

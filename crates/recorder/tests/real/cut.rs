@@ -9,9 +9,9 @@ use super::process::{Role, sleep_ms, wait_for};
 use super::reading::read;
 use super::scene::{Owned, Scene};
 use super::truth::{CHANNEL, Told, Truth, frame};
-use baro_ondisk::{Gap, Kind};
+use baro_ondisk::{Gap, Kind, Type};
 use baro_recorder::inspect::rings_at;
-use baro_recorder::{Recorder, attach};
+use baro_recorder::{Recorder, Trouble, attach};
 use baro_sys::sim::Rng;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -84,6 +84,28 @@ fn a_ring_that_is_cut_off_ends_nobody_and_is_counted() {
         }
         check(&scene, lost_records, may_go_on);
     }
+}
+
+/// No gap finds room any more: what the ring held is lost all the same, and counted.
+#[test]
+fn what_a_cut_ring_held_is_lost_also_when_the_log_is_full() {
+    let Some(scene) = Scene::new("cut-full", 2).map(Owned) else { return };
+    let recorder = scene.open();
+    let id = recorder.declare(&[("frames", Type::Channel, "")]).unwrap()[0];
+    let ring = recorder.ring_for_attach().unwrap();
+    let (mut producer, _) = attach(scene.store(), Some(&scene.rings())).unwrap();
+    wait_for("a full log", || {
+        let _ = producer.push_frame(id, 1, &[7; 8000]);
+        recorder.status().trouble == Trouble::LogFull
+    });
+    let waits = (0..3).filter(|_| producer.push_frame(id, 1, &[7; 800]).is_ok()).count() as u64;
+    assert!(waits > 0 && recorder.lost() == 0, "{:?}", recorder.status());
+    cut(&ring, 0);
+    wait_for("that the ring is given up", || recorder.status().rings_broken == 1);
+    assert!(recorder.lost() >= waits, "{:?}", recorder.status());
+    drop(producer);
+    let closed = recorder.close();
+    assert!(closed.refused >= waits, "{closed:?}");
 }
 
 /// What is in the log is what was pushed, up to a gap that has all the rest. If the file was as long as
