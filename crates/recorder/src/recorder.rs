@@ -145,10 +145,7 @@ impl Recorder {
         let mut opening = Opening::new(path, &disk, &recovery, &rings);
         opening.direct = direct;
         opening.not_direct_because = reason;
-        let (left, refused) = take_over(&rings, &recovery);
-        let is_damaged = |(_, damaged): &&(String, bool)| *damaged;
-        opening.rings_damaged = refused.iter().filter(is_damaged).count() as u32;
-        opening.rings_refused.extend(refused.into_iter().map(|(said, _)| said));
+        let left = take_over(&rings, &recovery, &mut opening);
         let before: Vec<Before> = left.iter().map(Before::of).collect();
         opening.rings_taken_over = left.len() as u32;
         opening.weigh_rings(&options, recovery.identity.when_full, left.len());
@@ -605,11 +602,10 @@ fn requests_to(
     requests
 }
 
-/// Rings that an earlier recorder left, for draining; and why others cannot be used, and whether that is since
-/// they are damaged.
-fn take_over(rings: &RingFolder, recovery: &Recovery) -> (Vec<RingReader>, Vec<(String, bool)>) {
+/// Rings that an earlier recorder left, for draining; why others cannot be used is noted.
+fn take_over(rings: &RingFolder, recovery: &Recovery, opening: &mut Opening) -> Vec<RingReader> {
     let mut readers = Vec::new();
-    let mut refused = Vec::new();
+    let refused = &mut opening.rings_refused;
     for found in rings.leftovers() {
         let reader = found.and_then(|ring| {
             let skip_below = recovery.producers.get(&ring.producer).copied().unwrap_or(0);
@@ -618,16 +614,17 @@ fn take_over(rings: &RingFolder, recovery: &Recovery) -> (Vec<RingReader>, Vec<(
         match reader {
             Ok(reader) if readers.len() < RINGS_MAX / 2 => readers.push(reader),
             Ok(reader) => {
-                refused.push((format!("{}: too many rings", reader.path().display()), false));
+                refused.push(format!("{}: too many rings", reader.path().display()));
             }
             Err(error) => {
                 // The first is another store's, and of the second somebody makes use.
                 let waits = matches!(error, Error::StrayRing { .. } | Error::RingBusy { .. });
-                refused.push((error.to_string(), !waits));
+                opening.rings_damaged += u32::from(!waits);
+                refused.push(error.to_string());
             }
         }
     }
-    (readers, refused)
+    readers
 }
 
 fn check_retention(options: &Options, recovery: &Recovery) -> Result<()> {

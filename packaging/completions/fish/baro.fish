@@ -181,7 +181,7 @@ ms\t'Milliseconds'
 s\t'Seconds'"
 complete -c baro -n "__fish_baro_using_subcommand import" -l zone -d 'Zone of times that have none: UTC, +01:00, Europe/Berlin' -r
 complete -c baro -n "__fish_baro_using_subcommand import" -l columns -d 'What columns of CSV or Parquet, or keys of JSON, are, by their names' -r
-complete -c baro -n "__fish_baro_using_subcommand import" -l format -d 'How counts are printed' -r -f -a "text\t'Counts for people'
+complete -c baro -n "__fish_baro_using_subcommand import" -l format -d 'How counts are printed: text or json' -r -f -a "text\t'Counts for people'
 json\t'Counts as JSON'
 csv\t'The same as --input csv'
 parquet\t'The same as --input parquet'

@@ -65,6 +65,8 @@ pub(crate) struct RingReader {
     broken: bool,
     /// If so: the sequence after the gap that it ends with.
     ends: u64,
+    /// How many of these a gap tells of.
+    ended: u64,
     /// Bytes taken when it was last looked at.
     looked_at: u64,
     /// It is the ring's writer, and does not only look on.
@@ -154,6 +156,7 @@ impl RingReader {
             damaged: None,
             broken: false,
             ends: 0,
+            ended: 0,
             looked_at: at.bytes,
             has_lock: false,
             told: 0,
@@ -229,6 +232,7 @@ impl RingReader {
         }
         self.at.bytes = self.head;
         let lost = self.ends.saturating_sub(self.at.sequence);
+        self.ended = lost;
         self.damaged = (lost > 0).then(|| Gap { damaged: lost, ..Gap::default() });
     }
 
@@ -464,9 +468,14 @@ impl RingReader {
         !self.broken && self.head - self.released.bytes > self.ring.capacity() as u64 / 4
     }
 
-    /// Records that were in the ring when it was given up, and that no gap tells of yet.
+    /// Records that were in the ring when it was given up and are not durable: they wait in a block for room in
+    /// the log, and nowhere else. Without those that a gap in that block tells of.
     pub(crate) fn given_up(&self) -> u64 {
-        self.damaged.filter(|_| self.broken).map_or(0, |gap| gap.lost())
+        if !self.broken {
+            return 0;
+        }
+        let told = if self.damaged.is_none() { self.ended } else { 0 };
+        self.ends.saturating_sub(self.released.sequence).saturating_sub(told)
     }
 
     /// Sequences offered and not in the log.

@@ -363,7 +363,6 @@ impl Engine {
         }
         self.rings.iter_mut().for_each(RingReader::look);
         self.status.rings_broken = self.rings.iter().filter(|ring| ring.broken()).count() as u32;
-        self.status.given_up = self.rings.iter().map(RingReader::given_up).sum();
         if self.has_stopped() {
             self.say_stopped();
             return poll_at;

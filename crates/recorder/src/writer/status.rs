@@ -93,7 +93,7 @@ pub struct Status {
     pub rings: Vec<RingReport>,
     /// Rings whose positions were impossible; nothing more is read from them.
     pub rings_broken: u32,
-    /// Records that were in them, and that the log does not tell of yet: it is full, or its device fails.
+    /// Records that were in them and wait for room in the log: lost if none comes.
     pub given_up: u64,
     /// Bytes handed to the device beside those of the log: growth, segments copied out.
     pub other_bytes: u64,

@@ -242,6 +242,7 @@ fn drive(
 fn publish(engine: &Engine, shared: &Mutex<Published>) {
     let mut published = shared.lock().unwrap_or_else(PoisonError::into_inner);
     published.status.clone_from(engine.status());
+    published.status.given_up = engine.given_up();
     published.rings.clear();
     published.rings.extend(engine.rings().iter().map(RingReader::report));
     if published.durable != engine.durable_held() || published.stored.len() != engine.stored().len()

@@ -7,6 +7,7 @@
 //! `whatever_is_done_to_a_store_in_use_is_told_and_counted`.
 
 use super::Engine;
+use crate::ring::RingReader;
 use crate::writer::flight::Logged;
 use crate::writer::status::Trouble;
 use baro_log::{Held, LostUnsettled, Reused, SoFar, Taken};
@@ -87,6 +88,11 @@ impl Engine {
     /// The same at the end, when nobody waits for the writer any more.
     pub(in crate::writer) fn note_lost_at_end(&mut self) {
         self.status.set_lost(self.taken.reused(&mut self.reused));
+    }
+
+    /// Records that were in rings which were given up, and wait for room in the log.
+    pub(crate) fn given_up(&self) -> u64 {
+        self.rings.iter().map(RingReader::given_up).sum()
     }
 
     /// What is known of the segments in use.
