@@ -47,7 +47,7 @@ pub struct Opening {
     pub rings_passed_over: Vec<String>,
     /// Rings that could not be used, and why.
     pub rings_refused: Vec<String>,
-    /// How many of them nobody can read: what they held is not known, and lost.
+    /// How many of them are rings that nobody can read: what they held is not known, and lost.
     pub rings_damaged: u32,
     /// Whether a ring's memory can be locked.
     pub rings_locked: bool,

@@ -617,9 +617,11 @@ fn take_over(rings: &RingFolder, recovery: &Recovery, opening: &mut Opening) -> 
                 refused.push(format!("{}: too many rings", reader.path().display()));
             }
             Err(error) => {
-                // The first is another store's, and of the second somebody makes use.
-                let waits = matches!(error, Error::StrayRing { .. } | Error::RingBusy { .. });
-                opening.rings_damaged += u32::from(!waits);
+                // Of a recorder that was killed while it made one there are holes, or nothing, and nothing was
+                // in it. What has a ring's magic was made.
+                let is_ring = |field: &str| field != "magic";
+                let damaged = matches!(&error, Error::ForeignRing { field, .. } if is_ring(field));
+                opening.rings_damaged += u32::from(damaged);
                 refused.push(error.to_string());
             }
         }
