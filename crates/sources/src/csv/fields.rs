@@ -181,8 +181,13 @@ pub(crate) fn is_value(text: &str) -> bool {
 /// groups, and a word for nothing.
 pub(super) fn is_hardly_a_name(text: &str) -> bool {
     let words = ["null", "none", "nil", "na", "n/a", "-", "--", "?"];
-    if is_value(text) || words.iter().any(|word| text.eq_ignore_ascii_case(word)) {
+    let is_word = || text.len() <= 4 && words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    if is_value(text) || is_word() {
         return true;
+    }
+    // What nearly all begin with.
+    if matches!(text.as_bytes().first(), Some(b'a'..=b'z' | b'A'..=b'Z' | b'_')) {
+        return false;
     }
     let bare = text.trim_start_matches(['+', '-', '$', '€', '£', '¥']).trim_start();
     let Some(b'0'..=b'9') = bare.as_bytes().first() else { return false };
