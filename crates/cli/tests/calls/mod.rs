@@ -31,8 +31,9 @@ pub(crate) fn feed(arguments: &[&str], input: &[u8]) -> Output {
 /// What was printed, by a call that must end with this code.
 #[allow(dead_code, reason = "not every test looks at what is printed so")]
 pub(crate) fn text(output: &Output, code: i32) -> String {
-    assert_eq!(output.status.code(), Some(code), "{}", stderr(output));
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{}{printed}", stderr(output));
+    printed
 }
 
 #[allow(dead_code, reason = "not every test reads JSON")]

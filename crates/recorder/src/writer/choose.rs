@@ -5,9 +5,12 @@
 //! outside the log; a copy whose samples are in no run is not passed over by settling. Held by the
 //! simulator's tests (`tests/crash/pinning.rs`).
 
+mod reach;
+
 use super::retention::Retention;
 use baro_log::{Recovery, Span, spans};
 use baro_ondisk::{DeadTail, SegmentHeader, Settled, WhenFull};
+use reach::{Reach, There, reach};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The segment to be started.
@@ -51,15 +54,6 @@ struct Hold {
     id: u64,
     first: u64,
     last: u64,
-}
-
-/// Where a window begins in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reach {
-    /// First epoch.
-    pub(crate) first: u64,
-    /// Part of the window that the log does not hold any more.
-    pub(crate) missing_ns: u64,
 }
 
 /// Segments that may be started, in the order in which they will be.
@@ -405,27 +399,13 @@ impl Choice {
     /// Where a window from `from_ns` (running time) on begins; `next_epoch` is that of the segment
     /// started next.
     pub(crate) fn reach(&self, from_ns: i64, next_epoch: u64) -> Reach {
-        let copies = self.copied.iter().map(|(epoch, copy)| (*epoch, copy.span));
+        let copies = self.copied.iter();
+        let copies = copies.map(|(epoch, copy)| (*epoch, There { span: copy.span, begins: false }));
         let started = self.started.iter().filter(|segment| segment.epoch > 0);
-        let all = copies.chain(started.map(|segment| (segment.epoch, segment.span)));
-        let mut there = BTreeMap::<u64, Span>::new();
-        there.extend(all.filter(|(_, span)| span.ends_ns >= from_ns));
-        let Some(first) = there.keys().next().copied() else {
-            return Reach { first: next_epoch, missing_ns: 0 };
-        };
-        // From the newest back to the first one that is missing; where that is before the first
-        // one of all, or ended before the window, nothing is.
-        let (mut epoch, mut starts_ns) = (next_epoch, i64::MAX);
-        for (back, span) in there.iter().rev() {
-            if back + 1 != epoch {
-                break;
-            }
-            (epoch, starts_ns) = (*back, starts_ns.min(span.starts_ns));
-        }
-        let ended = self.started.iter().any(|s| s.epoch + 1 == epoch && s.span.ends_ns < from_ns);
-        let whole = epoch <= 1 || ended || starts_ns <= from_ns;
-        let missing_ns = if whole { 0 } else { starts_ns.saturating_sub(from_ns) };
-        Reach { first, missing_ns: missing_ns.unsigned_abs() }
+        let started = started.map(|segment| {
+            (segment.epoch, There { span: segment.span, begins: segment.first_block == 0 })
+        });
+        reach(&copies.chain(started).collect(), from_ns, next_epoch)
     }
 
     /// From now on these epochs are held for the pin `id`.
