@@ -21,6 +21,7 @@ use crate::limits::{
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 /// Type of a field inside a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -200,6 +201,13 @@ impl Field {
     }
 }
 
+/// One sort for both orders: each has five kilobytes, and boards have little room for programs.
+fn sorted(fields: &[Field], order: fn(&Field, &Field) -> Ordering) -> Vec<&Field> {
+    let mut sorted: Vec<&Field> = fields.iter().collect();
+    sorted.sort_unstable_by(|a, b| order(a, b));
+    sorted
+}
+
 /// The fields of a channel's frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -223,8 +231,7 @@ impl Layout {
         if values > FIELD_VALUES_MAX {
             return Err(LayoutError::Values { limit: FIELD_VALUES_MAX, found: values });
         }
-        let mut by_place: Vec<&Field> = fields.iter().collect();
-        by_place.sort_unstable_by_key(|field| field.offset_bytes);
+        let by_place = sorted(&fields, |a, b| a.offset_bytes.cmp(&b.offset_bytes));
         for (before, field) in by_place.iter().zip(by_place.iter().skip(1)) {
             if u64::from(field.offset_bytes) < before.end_bytes() {
                 return Err(LayoutError::Overlap {
@@ -235,8 +242,8 @@ impl Layout {
                 });
             }
         }
-        let mut by_name: Vec<&Field> = fields.iter().collect();
-        by_name.sort_unstable_by(|a, b| (&a.name, a.offset_bytes).cmp(&(&b.name, b.offset_bytes)));
+        let by_name =
+            sorted(&fields, |a, b| (&a.name, a.offset_bytes).cmp(&(&b.name, b.offset_bytes)));
         for (before, field) in by_name.iter().zip(by_name.iter().skip(1)) {
             if before.name == field.name {
                 return Err(LayoutError::Twice {

@@ -405,7 +405,10 @@ impl Choice {
         let started = started.map(|segment| {
             (segment.epoch, There { span: segment.span, begins: segment.first_block == 0 })
         });
-        reach(&copies.chain(started).collect(), from_ns, next_epoch)
+        // One by one: to collect a map takes a sort of its own, and boards have little room for programs.
+        let mut all = BTreeMap::new();
+        all.extend(copies.chain(started));
+        reach(&all, from_ns, next_epoch)
     }
 
     /// From now on these epochs are held for the pin `id`.
