@@ -131,7 +131,11 @@ fn merge_with(
         if let Some(value) = variable(&setting.variable()) {
             let off = setting.is_switch && ["0", "false", ""].iter().any(|no| value == *no);
             if !off {
-                merged.push(setting.typed(&value));
+                let typed = setting.typed(&value);
+                if let Some(said) = misfit(&relaxed, &typed) {
+                    return Err(format!("{}: {said}", setting.variable()));
+                }
+                merged.push(typed);
             }
             continue;
         }
@@ -229,6 +233,15 @@ fn check(
     Ok(())
 }
 
+/// Why a setting would not do as a flag, whatever is beside it.
+fn misfit(relaxed: &Command, typed: &OsString) -> Option<String> {
+    let parsed = relaxed.clone().try_get_matches_from([OsString::from(VERB), typed.clone()]);
+    let error = parsed.err().filter(|error| error.kind() != ErrorKind::MissingRequiredArgument)?;
+    let said = error.to_string();
+    let line = said.lines().next().unwrap_or_default();
+    Some(line.trim_start_matches("error: ").to_owned())
+}
+
 /// The setting that another one needs.
 fn missing<'a>(error: &clap::Error, settings: &'a [Setting]) -> Option<&'a Setting> {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
@@ -284,6 +297,9 @@ mod tests {
         let bare = merged(&["record"], &variables, FILE).unwrap();
         assert_eq!(bare, "baro record /s --ring=2M --fifo=50");
         assert_eq!(merged(&["info", "x"], &[("BARO_RING", "2M")], FILE).unwrap(), "baro info x");
+        // Whoever reads of a wrong value looks for it where it was said.
+        let wrong = merged(&["record", "/s"], &[("BARO_RING", "foo")], "").unwrap_err();
+        assert!(wrong.starts_with("BARO_RING: ") && wrong.contains("found \"foo\""), "{wrong}");
     }
 
     #[test]

@@ -137,7 +137,9 @@ fn a_signal_ends_a_recording_cleanly() {
         let folder = Folder::new(&format!("signal{signal}"));
         let store = folder.store();
         let child = record_in_background(&store);
-        Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        // Twice at once, as timeout(1) sends it: to its command, and to the group of that.
+        let id = child.id().to_string();
+        Command::new("kill").args([signal, &id, &id]).status().unwrap();
         let text = ok(&child.wait_with_output().unwrap());
         assert!(text.contains("lost: 0"), "{text}");
         assert!(ok(&run(&["verify", &store])).contains("\nwhole"));

@@ -376,3 +376,41 @@ fn nothing_is_imported_where_the_folder_of_runs_is_none() {
     assert!(std::fs::read_dir(&elsewhere).unwrap().next().is_none());
     text(&run(&["import", &store, &file]), 0);
 }
+
+/// Two devices under one name, one behind the other, as exports that are sorted by device have them.
+#[test]
+fn what_is_replaced_far_apart_is_counted_too() {
+    let folder = Folder::new("far-apart");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "16M"]), 0);
+    let rows = |from: u64, to: u64, device: u64| -> String {
+        (from..to)
+            .map(|at| format!("m temp={device}{at} {}000000000\n", 1_700_000_000 + at))
+            .collect()
+    };
+    // None is of the time of another, though they come in the wrong order.
+    let late = folder.0.join("late.lp").display().to_string();
+    let odd = |device| rows(0, 70_000, device).replace("m temp", "late temp");
+    let even = odd(2).replace("000000000\n", "500000000\n");
+    std::fs::write(&late, odd(1) + &even).unwrap();
+    let report = json(&run(&["import", &store, &late, "--format", "json"]), 0);
+    assert_eq!(
+        report["samples_replaced"].as_u64().zip(report["samples_maybe_replaced"].as_u64()),
+        Some((0, 0))
+    );
+    let file = folder.0.join("two.lp").display().to_string();
+    std::fs::write(&file, rows(0, 70_000, 1) + &rows(0, 69_999, 2)).unwrap();
+    for dry in [true, false] {
+        let import = ["import", &store, &file, "--format", "json", "--dry-run"];
+        let report = json(&run(&import[..import.len() - usize::from(!dry)]), 3);
+        assert_eq!(report["samples_replaced"], 69_999, "{report}");
+        assert_eq!(report["first_line_replaced"]["line"], 1);
+        assert_eq!(report["samples_maybe_replaced"], 0);
+    }
+    assert_eq!(count(&store, "m_temp"), 70_000);
+    // A pipe cannot be read again, so what is not known is said.
+    let import = ["import", &store, "-", "--input", "influx", "--format", "json"];
+    let report = json(&feed(&import, &std::fs::read(&file).unwrap()), 3);
+    assert!(report["samples_maybe_replaced"].as_u64().unwrap() > 60_000, "{report}");
+    assert_eq!(report["first_line_maybe_replaced"]["line"], 70_001);
+}

@@ -281,6 +281,13 @@ fn mistakes_are_told() {
     let channel = fails(&["query", &frames, "generated"], 1);
     assert!(channel.contains("found a channel of frames"), "{channel}");
     assert_eq!(ok(&["query", &frames, "--format", "json"]), "[]\n");
+    // A pattern meets channels too.
+    record(&frames, &[], &format!("{START},general,5\n"));
+    for pattern in ["*", "gen*", "{__name__=~\".+\"}"] {
+        let rows = ok(&["query", &frames, pattern, "--format", "csv"]);
+        assert!(rows.contains(",general,5"), "{pattern}: {rows}");
+    }
+    assert!(fails(&["query", &frames, "generat*"], 1).contains("found a channel of frames"));
 }
 
 #[test]

@@ -283,3 +283,19 @@ fn letters(count: usize) -> String {
     };
     (0..count).map(|_| letter()).collect()
 }
+
+/// Nothing is lost yet where rings take what comes, and nothing of it is durable either.
+#[test]
+fn a_log_that_is_held_is_told_before_anything_is_lost() {
+    let folder = Folder::new("lost-held");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "2M", "--recycle"]), 0);
+    let record = ["record", &store, "--generate", "--interval", "2ms", "--frame-bytes", "4K"];
+    let output = run(&[&record[..], &["--keep", "1h", "--for", "6s"]].concat());
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert_eq!(said.matches("LOG HELD: nothing is made durable for now").count(), 1, "{said}");
+    assert!(!said.contains("LOST: records are refused"), "{said}");
+    let report = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(report.contains("younger than what is to be kept"), "{report}");
+}

@@ -213,3 +213,24 @@ fn a_full_disk_stops_settling_and_recording_goes_on() {
     assert!(dropped["dropped_runs"].as_u64().unwrap() > 0 && dropped["runs"] == 0, "{dropped}");
     drop(small);
 }
+
+/// A size that has lost its unit, or that no disk has, throws nothing away.
+#[test]
+fn what_cannot_be_meant_drops_nothing() {
+    let folder = Folder::new("settle-meant");
+    let store = folder.store();
+    text(&run(&["init", &store, "--size", "8M"]), 0);
+    text(&feed(&["record", &store, "--stdin", "csv"], lines(0, 20_000).as_bytes()), 0);
+    settle(&store, 0);
+    let before = rows(&store);
+    for wrong in [["--runs-size", "20"], ["--runs-size", "0"], ["--min-free", "1"]] {
+        let output = run(&[&["settle", &store][..], &wrong].concat());
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+        assert!(stderr(&output).contains("expected 64.0 KiB or more"), "{}", stderr(&output));
+    }
+    let output = run(&["settle", &store, "--min-free", "100T", "--format", "json"]);
+    let report = json(&output, 0);
+    assert_eq!((&report["dropped_runs"], &report["dropped_samples"]), (&0.into(), &0.into()));
+    assert!(stderr(&output).contains("nothing was dropped for it"), "{}", stderr(&output));
+    assert!(rows(&store) == before);
+}

@@ -45,6 +45,28 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     scale(number, factor, text, "a size such as 64M or 500MB")
 }
 
+/// Bytes of what is to be kept: a number that has lost its unit would throw away all.
+///
+/// # Errors
+/// No size, or one that nobody means.
+pub fn kept(text: &str) -> Result<u64, String> {
+    let found = bytes(text)?;
+    let expected = show_bytes(KEPT_MIN);
+    (found >= KEPT_MIN)
+        .then_some(found)
+        .ok_or_else(|| format!("expected {expected} or more, such as 20G, found {found} bytes"))
+}
+
+/// Bytes that are to stay free: none, or as many as [`kept`] takes.
+///
+/// # Errors
+/// As there.
+pub fn left_free(text: &str) -> Result<u64, String> {
+    if bytes(text)? == 0 { Ok(0) } else { kept(text) }
+}
+
+const KEPT_MIN: u64 = 64 << 10;
+
 /// Nanoseconds: a number with ns, us, ms, s, m, h, d, w; or several, the larger unit first: `1h30m`.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::ledger::Place;
+use crate::recount::Unseen;
 use crate::refusal::{Reason, Refusal};
 use baro_recorder::Refused;
 use baro_sys::clock;
@@ -53,6 +54,8 @@ pub struct Fed {
     pub replaced: u64,
     /// Where the first of them was.
     pub replaced_first: Option<Place>,
+    /// Samples that may have replaced others beside those.
+    pub unseen: Unseen,
     /// Exemplars beside samples, which are none of their series: passed over.
     pub exemplars: u64,
     /// The first complaints.
@@ -94,6 +97,7 @@ impl Fed {
             bad_lines: 0,
             replaced: 0,
             replaced_first: None,
+            unseen: Unseen::default(),
             exemplars: 0,
             complaints: Vec::new(),
             datagrams: 0,

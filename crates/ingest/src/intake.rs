@@ -25,6 +25,7 @@ use crate::known::Met;
 use crate::ledger::{Ledger, Unkept};
 use crate::manner::{Gather, Manner, Row};
 use crate::names::{Names, Series};
+use crate::recount::Recount;
 use crate::refusal::{Reason, Refusal, Tell};
 use crate::replaced::{Replaced, Taken, text_bits};
 use crate::target::{Columns, Target};
@@ -96,6 +97,7 @@ pub struct Intake<'a> {
     texts: String,
     columns: Columns,
     replaced: Replaced,
+    recount: Option<Recount>,
     /// The line that samples come from.
     begin: LineBegin,
     /// Whether a line may be taken in part.
@@ -121,6 +123,8 @@ pub struct Ended {
     pub gone: Unkept,
     /// Why not all is durable, if that is known already.
     pub result: Result<()>,
+    /// What [`Intake::recount`] was given.
+    pub recount: Option<Recount>,
 }
 
 impl<'a> Intake<'a> {
@@ -140,6 +144,7 @@ impl<'a> Intake<'a> {
             texts: String::new(),
             columns: Columns::default(),
             replaced: Replaced::default(),
+            recount: None,
             begin: LineBegin::default(),
             in_parts: false,
             line: (0, 0),
@@ -369,6 +374,11 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
+    /// What comes was taken before, and is only counted: see [`Recount`]. For a target that takes nothing.
+    pub fn recount(&mut self, recount: Recount) {
+        self.recount = Some(recount);
+    }
+
     fn count_replaced(&mut self, held: &[HeldSample]) {
         if !self.manner.counts_replaced {
             return;
@@ -382,7 +392,12 @@ impl<'a> Intake<'a> {
             };
             Some(Taken { id, time_ns: one.time_ns, bits, line: one.line })
         });
-        self.replaced.take(self.inputs.saturating_sub(1), taken);
+        let input = self.inputs.saturating_sub(1);
+        if let Some(recount) = &mut self.recount {
+            recount.take(input, taken);
+            return;
+        }
+        self.replaced.take(input, taken);
         (self.fed.replaced, self.fed.replaced_first) = (self.replaced.count, self.replaced.first());
     }
 
@@ -468,7 +483,10 @@ impl<'a> Intake<'a> {
         let line = self.held.first().map_or(0, |one| one.line);
         self.target.ledger().given_up(self.held.len() as u64, line);
         let durable = self.target.finish();
-        let (fed, (ledger, gone)) = (self.fed, self.target.into_ledger());
-        Ended { fed, ledger, gone, result: pushed.and(durable) }
+        let (mut fed, (ledger, gone)) = (self.fed, self.target.into_ledger());
+        fed.unseen = self.replaced.unseen;
+        let mut recount = self.recount;
+        recount.iter_mut().for_each(Recount::end);
+        Ended { fed, ledger, gone, result: pushed.and(durable), recount }
     }
 }

@@ -3,13 +3,15 @@
 //! columns were misread, and of times that are rounded to seconds. So it is counted and told.
 //!
 //! Found are samples that follow each other in their series, however far apart they come, and where times
-//! go back also those that are held at once ([`HELD_MAX`](crate::intake)). Further apart than that nobody
-//! looks: it would take memory for every sample of the input.
+//! go back also those that are held at once ([`HELD_MAX`](crate::intake)). To know of more would take memory
+//! for every sample of the input. So what goes back further, over what came before, is noted as
+//! [`Unseen`]: whoever can reads it again ([`Recount`](crate::Recount)).
 //!
 //! Invariant: nothing is counted that can be read back, the same sample sent twice above all. Held by
 //! `values_of_one_time_that_replace_each_other_are_counted` (`tests/names.rs`).
 
 use crate::ledger::Place;
+use crate::recount::Unseen;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -34,6 +36,23 @@ struct Latest {
     time_ns: i64,
     bits: u64,
     place: u64,
+    /// The earliest of all.
+    min_ns: i64,
+    /// The latest of those that were held at once before, and which those are that are now; 0: there was none.
+    before_ns: i64,
+    turn: u32,
+}
+
+impl Latest {
+    fn of(one: &Taken, place: u64, turn: u32) -> Self {
+        let Taken { time_ns, bits, .. } = *one;
+        Latest { time_ns, bits, place, min_ns: time_ns, before_ns: i64::MIN, turn }
+    }
+
+    /// Whether this may be the time of one that is not held any more, and is not the latest.
+    fn may_have_had(&self, time_ns: i64) -> bool {
+        (self.min_ns..=self.before_ns).contains(&time_ns)
+    }
 }
 
 /// See the module.
@@ -43,28 +62,44 @@ pub(crate) struct Replaced {
     /// Which samples were replaced, of those held at once, by their place among them; and where they were.
     found: BTreeMap<usize, u64>,
     pub(crate) count: u64,
+    pub(crate) unseen: Unseen,
     first: u64,
+    /// Rises with what is held at once.
+    turn: u32,
 }
 
 impl Replaced {
     /// Takes all that was held at once, in its order.
     pub(crate) fn take(&mut self, input: u32, held: impl Iterator<Item = Taken> + Clone) {
         let mut goes_back = false;
+        self.turn = self.turn.wrapping_add(1).max(1);
+        let turn = self.turn;
         for (at, one) in held.clone().enumerate() {
             let place = place(input, one.line);
             let latest = self.latest(one.id);
-            if latest.place == 0 || one.time_ns > latest.time_ns {
-                *latest = Latest { time_ns: one.time_ns, bits: one.bits, place };
-            } else if one.time_ns == latest.time_ns {
-                let before = std::mem::replace(
-                    latest,
-                    Latest { time_ns: one.time_ns, bits: one.bits, place },
-                );
-                if before.bits != one.bits {
-                    self.found.insert(at, before.place);
-                }
-            } else {
+            if latest.place == 0 {
+                *latest = Latest::of(&one, place, turn);
+                continue;
+            }
+            if latest.turn != turn {
+                (latest.before_ns, latest.turn) = (latest.time_ns, turn);
+            }
+            if one.time_ns < latest.time_ns {
                 goes_back = true;
+                let unseen = latest.may_have_had(one.time_ns);
+                latest.min_ns = latest.min_ns.min(one.time_ns);
+                if unseen {
+                    self.unseen.samples += 1;
+                    self.unseen.series.insert(one.id);
+                    self.unseen.first = self.unseen.first.or(Some(from_place(place)));
+                }
+                continue;
+            }
+            let same = one.time_ns == latest.time_ns && one.bits != latest.bits;
+            let before = std::mem::replace(&mut latest.place, place);
+            (latest.time_ns, latest.bits) = (one.time_ns, one.bits);
+            if same {
+                self.found.insert(at, before);
             }
         }
         if goes_back {
@@ -95,15 +130,22 @@ impl Replaced {
 
     /// Where the first of them was.
     pub(crate) fn first(&self) -> Option<Place> {
-        (self.first > 0).then_some(Place {
-            input: (self.first >> LINE_BITS) as u32,
-            line: self.first & ((1 << LINE_BITS) - 1),
-        })
+        (self.first > 0).then_some(from_place(self.first))
+    }
+
+    /// The same as [`place`] makes it; 0: there is none.
+    pub(crate) fn first_place(&self) -> u64 {
+        self.first
     }
 }
 
-fn place(input: u32, line: u64) -> u64 {
+/// Input and line in a number that rises with both; never 0.
+pub(crate) fn place(input: u32, line: u64) -> u64 {
     u64::from(input.min(0xffff)) << LINE_BITS | line.clamp(1, (1 << LINE_BITS) - 1)
+}
+
+pub(crate) fn from_place(place: u64) -> Place {
+    Place { input: (place >> LINE_BITS) as u32, line: place & ((1 << LINE_BITS) - 1) }
 }
 
 /// What a text is compared by.

@@ -2,7 +2,9 @@
 //! waits for none of them.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
-use baro_ingest::{Intake, Joint, Manner, Room, Row, Target, Types, Value, Waiting};
+use baro_ingest::{
+    Intake, Joint, Manner, Place, Recount, Room, Row, Target, Types, Unseen, Value, Waiting,
+};
 use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::{Options, Recorder, Rings};
@@ -353,4 +355,50 @@ fn values_of_one_time_that_replace_each_other_are_counted() {
     intake.flush(&mut |_| {}).unwrap();
     let first = intake.fed.replaced_first.unwrap();
     assert_eq!((intake.fed.replaced, first.input, first.line), (4, 0, 2));
+}
+
+#[test]
+fn what_replaces_each_other_far_apart_is_counted_by_reading_again() {
+    // Two devices under one name, one behind the other; a series in order, and one that goes back once.
+    let mut rows = Vec::new();
+    for device in 0..2 {
+        rows.extend((0..300).map(|at| ("a", at, f64::from(at as i32 * 2 + device))));
+    }
+    rows.extend((0..300).map(|at| ("b", at, 0.5)));
+    rows.extend([("b", 299, 0.75), ("c", 1, 1.0), ("c", 3, 1.0), ("c", 2, 1.0), ("c", 2, 2.0)]);
+    rows.extend([("a", 10, 20.0), ("a", 10, 21.0), ("a", 10, 20.0)]);
+    let (_folder, recorder) = recorder("far-apart");
+    let waiting = Waiting::default();
+    let target = || Target::of(&recorder, Room::WhileItMoves(&waiting)).unwrap();
+    let read = |held: usize, recount: Option<Recount>| {
+        let mut intake = Intake::new("test", target(), Manner::together()).unwrap();
+        recount.into_iter().for_each(|recount| intake.recount(recount));
+        intake.begin();
+        for (at, (series, time_ns, value)) in rows.iter().enumerate() {
+            let (line, types, value) = (at as u64 + 1, Types::Exact, Value::Float(*value));
+            let row =
+                Row { line, series, time_ns: *time_ns, value, types, joint: None, written: None };
+            intake.take(&row, &mut |refusal| panic!("{refusal}")).unwrap();
+            if at % held == held - 1 {
+                intake.flush(&mut |_| {}).unwrap();
+            }
+        }
+        intake.end(Ok(()), &mut |_| {})
+    };
+    let first = |place: Option<Place>| place.map(|place| place.line);
+    // All that is held at once is compared.
+    let all = read(rows.len(), None);
+    assert_eq!((all.fed.replaced, first(all.fed.replaced_first)), (305, Some(1)));
+    assert_eq!(all.fed.unseen, Unseen::default());
+    for (held, most) in [(100, 1000), (100, 64), (7, 300), (1, 1000)] {
+        let once = read(held, None);
+        assert!(once.fed.replaced < 305, "{held}");
+        assert!(once.fed.unseen.samples >= 300 && once.fed.unseen.series.len() <= 2, "{held}");
+        let mut recount = Recount::new(&once.fed.unseen).holding(most);
+        while recount.begin() {
+            recount = read(held, Some(recount)).recount.unwrap();
+        }
+        let (count, place) = recount.result().unwrap();
+        assert_eq!((count, first(place)), (305, Some(1)), "{held} {most}");
+    }
 }

@@ -154,6 +154,12 @@ impl CsvParser {
     }
 }
 
+const TWO_LINES: &str = "expected a row behind the names of columns, found another line of names or units; \
+                         which of both names the columns is not known: take one out";
+const UNKNOWN_NAMES: &str = "expected a row, found what may be names of other columns, and none of them is that \
+                             of a time: take the line out, or import what is behind it by itself, and say \
+                             which column is the time: --columns NAME=time";
+
 /// What Excel writes first of all: `sep=;`. The header shows it too.
 fn is_separator(content: &[u8]) -> bool {
     matches!(
@@ -236,11 +242,18 @@ impl Reader {
             unknown_form: unknown && fault.problem.is_of_form(),
             problem: fault.problem,
         };
-        let Ok((content, mark_bytes)) = lines::content(number, bytes) else {
+        let Ok((mut content, mut mark_bytes)) = lines::content(number, bytes) else {
             self.ended = true;
             item(Err(fault(0, Fault { offset: 0, problem: CsvProblem::Utf16 })));
             return Verdict::Done;
         };
+        // Of a file that was put behind another one.
+        if let Some(rest) = content.strip_prefix("\u{feff}".as_bytes())
+            && number > 1
+            && !self.is_row(content)
+        {
+            (content, mark_bytes) = (rest, content.len() - rest.len());
+        }
         let first = content.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
         let may_be = !matches!(self.state, State::Columns(_) | State::Rows { .. });
         let annotation = may_be && annotated::is_annotation(content);
@@ -331,9 +344,10 @@ impl Reader {
                 return Ok(());
             };
             // Files get put together: another header says what comes behind it.
-            let other = columns.is_header(text);
+            let (other, names) = (columns.is_header(text), columns.are_names(text));
             match if other { self.header(text)? } else { None } {
-                Some(state) => (self.state, self.bare) = (state, true),
+                Some(state) => self.become_other(state, bare)?,
+                None if names && !bare => return Err(header::refused(0, UNKNOWN_NAMES.into())),
                 None => return Err(fault),
             }
             return Ok(());
@@ -372,10 +386,19 @@ impl Reader {
             Ok(None) => (self.state, self.bare) = (State::Rows { header: true }, true),
             Err(fault) if matches!(fault.problem, CsvProblem::QuoteOpen) => return Err(fault),
             Err(fault) => match self.header(text)? {
-                Some(state) => (self.state, self.bare) = (state, true),
+                Some(state) => self.become_other(state, bare)?,
                 None => return Err(fault),
             },
         }
+        Ok(())
+    }
+
+    /// A header says what comes behind it. Right behind another one it may as well be a line of units.
+    fn become_other(&mut self, state: State, bare: bool) -> Result<(), Fault> {
+        if bare && matches!(state, State::Columns(_)) {
+            return Err(header::refused(0, TWO_LINES.into()));
+        }
+        (self.state, self.bare) = (state, true);
         Ok(())
     }
 

@@ -26,6 +26,9 @@ pub struct Follow {
     previous_crc: u32,
 }
 
+/// Looks at a log that is written faster than it is looked at.
+const LOOKS: u32 = 64;
+
 impl Store {
     /// The place behind all that this view of the store has.
     ///
@@ -39,6 +42,25 @@ impl Store {
             sequence: last.live.end,
             ..Follow::default()
         }))
+    }
+
+    /// The same of a view that is taken anew until all that reads it ends there. So who queries it and then
+    /// follows from that place has each row once: a recorder may write between two looks of one view.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn end_of_reads(&mut self) -> Result<Follow> {
+        let mut looks = 0;
+        loop {
+            let place = self.end()?;
+            let last = self.recent()?.segments.last();
+            let there = last.map(|last| (last.segment.header.epoch, last.live.end));
+            looks += 1;
+            if there.is_none_or(|there| there == (place.epoch, place.sequence)) || looks == LOOKS {
+                return Ok(place);
+            }
+            self.refresh()?;
+        }
     }
 
     /// Calls `each` with the records behind a place as they were written, until it breaks, and moves the

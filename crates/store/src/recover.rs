@@ -15,7 +15,7 @@ use crate::damage::Damage;
 use crate::read::LiveBlock;
 use crate::store::{Store, for_each_stored, unfold};
 use crate::{Error, Result, VerifyReport, verify};
-use baro_log::{Geometry, InitLock, LOCK, init_held};
+use baro_log::{Geometry, IDENTITY, InitLock, LOCK, init_held};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX};
 use baro_ondisk::{
     BlockHeader, Deletion, Kind, LogPlace, Samples, StoreId, Type, UnfoldedSamples, WhenFull,
@@ -197,9 +197,20 @@ fn copy_into(
 /// Takes the lock of a folder that is empty, and is so still when it is held.
 fn lock_empty(target: &AnyStorage, path: &Path) -> Result<InitLock> {
     // Also what keeps a damaged store without identity from being made anew over itself.
-    let check = || match target.list("")?.iter().all(|name| name == LOCK) {
-        true => Ok(()),
-        false => Err(Error::Store(baro_log::Error::Exists { path: path.to_owned() })),
+    let check = || {
+        let there = target.list("")?;
+        let Some(other) = there.iter().find(|name| *name != LOCK) else { return Ok(()) };
+        if there.iter().any(|name| name == IDENTITY) {
+            return Err(Error::Store(baro_log::Error::Exists { path: path.to_owned() }));
+        }
+        Err(Error::Store(baro_log::Error::Setting {
+            name: "folder of the new store",
+            expected: "an empty one, or none".to_owned(),
+            found: format!(
+                "{} with {other} in it (remove it if an earlier recover was stopped there)",
+                path.display()
+            ),
+        }))
     };
     check()?;
     let lock = InitLock::take(target, path)?;

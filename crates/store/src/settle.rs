@@ -102,6 +102,9 @@ pub struct Settled {
     pub merged: u32,
     /// Runs dropped because of their age or size.
     pub dropped: Dropped,
+    /// What was free where more is to be, and dropping all runs would not have given that: none was dropped
+    /// for it.
+    pub min_free_missed: Option<u64>,
     /// Runs written anew without what has been deleted, or dropped because nothing was left.
     pub cleaned: u32,
     /// Damage met; the samples there are in no run.

@@ -7,12 +7,24 @@
 //! `a_signal_is_noted_and_sent`.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};
 
 static REQUESTED: AtomicI32 = AtomicI32::new(0);
+/// When, in milliseconds of some clock that goes on.
+static REQUESTED_MS: AtomicU32 = AtomicU32::new(0);
+/// A signal so soon after the first one is the same: timeout(1) sends one to its command and one to its group,
+/// and a terminal and a service manager may send theirs together.
+const SAME_MS: u32 = 300;
 
 extern "C" fn note(signal: libc::c_int) {
+    let now_ms = now_ms();
+    if REQUESTED.load(Relaxed) == 0 {
+        REQUESTED_MS.store(now_ms, Relaxed);
+    }
     if REQUESTED.compare_exchange(0, signal, Relaxed, Relaxed).is_ok() {
+        return;
+    }
+    if now_ms.wrapping_sub(REQUESTED_MS.load(Relaxed)) < SAME_MS {
         return;
     }
     // The second one means it: the default action ends the process, which tells no counts then.
@@ -25,8 +37,18 @@ extern "C" fn note(signal: libc::c_int) {
     }
 }
 
-/// From now on the first of the three signals sets the flag instead of ending the process; the
-/// second one ends it. Programs started
+fn now_ms() -> u32 {
+    // SAFETY: all zeroes is a valid timespec; the call is async-signal-safe.
+    let now = unsafe {
+        let mut now: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now);
+        now
+    };
+    (now.tv_sec as u32).wrapping_mul(1000).wrapping_add((now.tv_nsec / 1_000_000) as u32)
+}
+
+/// From now on the first of the three signals sets the flag instead of ending the process; a
+/// second one ends it, unless it comes within 0.3 s. Programs started
 /// later get the default behaviour again. Does not block.
 ///
 /// # Errors

@@ -45,7 +45,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 pub(crate) struct Arguments {
     /// The store; may be recorded into meanwhile
     store: PathBuf,
-    /// The file to make; - is stdout (CSV and Arrow)
+    /// The file to make; - is stdout (all but MCAP)
     ///
     /// With --partition-by the folder.
     file: PathBuf,

@@ -7,6 +7,7 @@
 //! Invariant: `samples` are those that are durable when it ends; of those that are not the first line is
 //! named. Held by `a_full_log_ends_an_import_with_what_is_kept_and_what_is_not`.
 
+mod again;
 mod beside;
 mod packed;
 mod reading;
@@ -24,7 +25,7 @@ use baro_sources::csv::{self, CsvError, CsvParser, CsvProblem};
 use baro_sources::influx::{InfluxParser, InfluxSample};
 use baro_sources::json::{JsonParser, JsonSample};
 use baro_sources::prometheus::{self, PrometheusParser};
-use baro_sources::{Refused, Sample};
+use baro_sources::{Refused, Sample, TextForm};
 use baro_sys::{files, termination};
 use clap::{Args, ValueEnum};
 use packed::Members;
@@ -106,6 +107,12 @@ struct Given<'a> {
 }
 
 impl Arguments {
+    /// Of all files of CSV, if there are some: what is said of columns may be said of no others.
+    fn csv_parser(&self, has_csv: bool) -> Result<CsvParser> {
+        let form = if has_csv { self.text.form()? } else { TextForm::default() };
+        Ok(CsvParser::of_several(form))
+    }
+
     fn given<'a>(&self, path: &'a Path) -> Result<Given<'a>> {
         let mut opened = None;
         let input = self.input_of(path, &mut opened)?;
@@ -225,8 +232,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     before.iter().for_each(|before| say!("LOST: {}", recycled_before(before)));
     let mut reading = Reading::new(Intake::new("import", target, manner)?);
     let store = &arguments.store;
-    let mut csv = CsvParser::of_several(arguments.text.form()?);
-    let (failed, read) = beside::with_settling(store, recorder.as_ref(), &waiting, || {
+    let mut csv = arguments.csv_parser(csv)?;
+    let (failed, mut read) = beside::with_settling(store, recorder.as_ref(), &waiting, || {
         let mut failed = Ok(());
         for file in given {
             reading.begin(file.path, file.input == Input::Parquet);
@@ -239,6 +246,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         (failed, reading.end())
     })?;
     let closed = recorder.map(Recorder::close);
+    again::count(arguments, &mut read);
     let report = Report::new(read, failed, closed.as_ref(), arguments);
     report.print(arguments.format == ImportFormat::Json)?;
     Ok(match report.outcome()? {

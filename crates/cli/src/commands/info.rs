@@ -23,11 +23,16 @@ pub(crate) struct Arguments {
     /// What the device is made for, in TB written
     ///
     /// Tells how long that lasts at the present rate.
-    #[arg(long, value_name = "TB")]
+    #[arg(long, value_parser = terabytes, value_name = "TB")]
     tbw: Option<f64>,
     /// text or json
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
     format: Format,
+}
+
+fn terabytes(text: &str) -> std::result::Result<f64, String> {
+    let found = text.parse().ok().filter(|tbw: &f64| tbw.is_finite() && *tbw > 0.0);
+    found.ok_or_else(|| format!("expected a number of TB above 0, such as 40, found {text:?}"))
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {

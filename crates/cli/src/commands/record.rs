@@ -340,6 +340,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let complaint = settles.complaint();
     let settled = settles.end();
     recording.closed.settling_ended(&taken);
+    recording.durable_within_ns = *durable_within;
     let settled = report::Settled { status: settled, complaint };
     let settling_damaged = settled.damage().any(Damage::is_loss);
     report::print(
@@ -486,6 +487,8 @@ pub(crate) struct Recording {
     attached: Vec<u64>,
     /// Whether only this store lies on its file system.
     pub(crate) alone: Option<bool>,
+    /// What was aimed at.
+    durable_within_ns: u64,
 }
 
 impl Recording {
@@ -601,7 +604,7 @@ fn record_with(
             if let Some(failed) = failed.filter(|_| sole) {
                 say!("the source has ended: {failed}");
             }
-            Ok(Recording { elapsed_ns, closed, fed, attached, alone })
+            Ok(Recording { elapsed_ns, closed, fed, attached, alone, durable_within_ns: u64::MAX })
         }
     }
 }

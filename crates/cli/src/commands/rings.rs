@@ -108,6 +108,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     match arguments.format {
         Format::Text => {
+            if found.rings.is_empty() && found.refused.is_empty() {
+                out!("no rings");
+            }
             found.refused.iter().for_each(|said| out!("passed over: {}", plain(said)));
             if arguments.clear && !found.refused.is_empty() {
                 out!(

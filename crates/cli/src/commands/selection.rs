@@ -140,9 +140,11 @@ fn not_there(store: &Store, text: &str) -> Failure {
 /// The same for verbs that hand out values, which frames without a layout are not.
 pub(crate) fn of_values(store: &Store, selectors: &[String]) -> Result<Selection> {
     let selection = of(store, selectors)?;
-    let frames = selection.columns().iter().filter(|column| column.is_frames());
-    let mut named = frames.filter(|_| !selectors.is_empty());
-    if let Some(channel) = named.next() {
+    // Patterns meet channels too, which have no values: only who names one is told.
+    let only_frames = selection.columns().iter().all(|column| column.is_frames());
+    let is_named = |name: &String| selectors.contains(name) || only_frames && !selectors.is_empty();
+    let mut frames = selection.columns().iter().filter(|column| column.is_frames());
+    if let Some(channel) = frames.find(|channel| is_named(&channel.name)) {
         let name = &channel.name;
         return Err(format!(
             "{name}: expected a series, or a field as {name}.FIELD or {name}.*, found a channel of \

@@ -31,10 +31,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
     keep_runs: Option<u64>,
     /// Drop the oldest runs while all together are larger than this
-    #[arg(long, value_parser = size::bytes, value_name = "SIZE")]
+    #[arg(long, value_parser = size::kept, value_name = "SIZE")]
     runs_size: Option<u64>,
     /// Drop the oldest runs while the file system has less free than this
-    #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "0")]
+    ///
+    /// None where all of them together would not give that much.
+    #[arg(long, value_parser = size::left_free, value_name = "SIZE", default_value = "0")]
     min_free: u64,
     /// text or json
     #[arg(long, value_enum, default_value_t, value_name = "FORM", hide_possible_values = true)]
@@ -65,6 +67,7 @@ impl Done {
         sum.dropped.runs += step.dropped.runs;
         sum.dropped.samples += step.dropped.samples;
         sum.dropped.bytes += step.dropped.bytes;
+        sum.min_free_missed = step.min_free_missed;
         for damage in step.damage {
             if !sum.damage.contains(&damage) {
                 sum.damage.push(damage);
@@ -157,6 +160,14 @@ fn print(
 ) -> Result<()> {
     let info = store.info()?;
     let settled = &done.settled;
+    if let Some(free_bytes) = settled.min_free_missed {
+        say!(
+            "note: --min-free {}: {} are free, and all runs together take {}: nothing was dropped for it",
+            show_bytes(arguments.min_free),
+            show_bytes(free_bytes),
+            show_bytes(info.runs_bytes)
+        );
+    }
     if arguments.format == Format::Json {
         let damage: Vec<String> = damage.iter().map(ToString::to_string).collect();
         return print_json(&json!({

@@ -7,7 +7,7 @@
 use super::fields::{Fault, Field, Values, is_value, split};
 use super::guards::Guards;
 use super::header::{Holds, Layout, time_unit_ns};
-use super::{CsvProblem, time_of};
+use super::{CsvProblem, is_time, time_of};
 use crate::form::Kind;
 use crate::labels::labelled;
 use crate::lines::quote;
@@ -15,7 +15,7 @@ use crate::number;
 use crate::sample::{Mark, Sample, Scalar};
 use baro_ondisk::NameParser;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// The columns of a header.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(super) struct Columns {
     layout: Layout,
     values: Values,
     parser: NameParser,
+    /// Some cell was a text, so a row may be words alone.
+    texts: bool,
 }
 
 impl Columns {
@@ -34,7 +36,8 @@ impl Columns {
     }
 
     pub(super) fn new(header: &str, separator: char, values: Values, layout: Layout) -> Self {
-        Columns { header: header.to_owned(), separator, layout, values, parser: NameParser::new() }
+        let (header, parser) = (header.to_owned(), NameParser::new());
+        Columns { header, separator, layout, values, parser, texts: false }
     }
 
     /// Whether a line that begins with `#` is a comment: not where names may.
@@ -50,9 +53,24 @@ impl Columns {
     /// Whether this may be another header, as no value is in it.
     pub(super) fn is_header(&self, text: &str) -> bool {
         let Ok(fields) = split(text, self.separator) else { return false };
+        let named = self.layout.names.get(self.layout.time);
+        let is_time =
+            |name: &str| time_unit_ns(name).is_some() || named.is_some_and(|named| named == name);
         // Cells of values would be read as such.
-        fields.iter().any(|field| time_unit_ns(&field.text).is_some())
+        fields.iter().any(|field| is_time(&field.text))
             && !fields.iter().any(|field| is_value(&field.text))
+    }
+
+    /// Whether a line that is no row looks like names of as many columns: then nobody knows whether the rows
+    /// behind it are still of these.
+    pub(super) fn are_names(&self, text: &str) -> bool {
+        let Ok(fields) = split(text, self.separator) else { return false };
+        let is_name = |text: &str| !text.is_empty() && !is_value(text) && !is_time(text);
+        let known = |text: &str| self.layout.names.iter().any(|name| name == text);
+        let (mut names, mut seen) = (fields.iter().map(|field| &*field.text), HashSet::new());
+        fields.len() == self.layout.holds.len()
+            && names.clone().all(|name| is_name(name) && seen.insert(name))
+            && (names.any(known) || fields.len() > 2 && !self.texts)
     }
 
     /// Hands on the samples of a row, all or none.
@@ -124,6 +142,7 @@ impl Columns {
                         problem => within(Fault { offset: fault.offset, problem }, series),
                     })?;
                     let value = guards.value(line, offset, value)?;
+                    self.texts |= is_text(&value);
                     wide.push((series.clone(), value, mark));
                 }
             }
@@ -132,6 +151,7 @@ impl Columns {
             let at = field.offset;
             let (value, mark) = self.values.read(field, kind.or(said), all_quoted)?;
             let value = guards.value(line, at, value)?;
+            self.texts |= is_text(&value);
             let name = guards.name(line, offset, name)?;
             let series = self.labelled_name(offset, name, &mut labels)?;
             each(Sample { line, time_ns, series, joint: None, value, mark });
@@ -159,6 +179,14 @@ impl Columns {
             let problem = CsvProblem::LabelTwice { label: quote(&label) };
             Fault { offset, problem }
         })
+    }
+}
+
+fn is_text(value: &Scalar<'_>) -> bool {
+    match value {
+        Scalar::Text(_) => true,
+        Scalar::Quoted(text) => !is_value(text),
+        _ => false,
     }
 }
 

@@ -106,7 +106,7 @@ fn other_kind(name: &str) -> Option<&str> {
     is_word(&OTHERS, kind).then_some(kind)
 }
 
-fn refused(offset: usize, said: String) -> Fault {
+pub(super) fn refused(offset: usize, said: String) -> Fault {
     Fault { offset, problem: CsvProblem::Header { said } }
 }
 

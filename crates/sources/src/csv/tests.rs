@@ -482,6 +482,46 @@ fn another_header_says_what_comes_behind_it() {
     assert_eq!((found.len(), found[2].as_str()), (3, "3 2 a Integer(2) None"), "{found:?}");
 }
 
+/// Which of two lines names the columns is not known, so neither does.
+#[test]
+fn a_line_of_units_does_not_name_the_columns() {
+    let toa5 = "\"TIMESTAMP\",\"RECORD\",\"Batt\"\n\"TS\",\"RN\",\"Volts\"\n\"2026-02-01 00:00:00\",0,12.6\n";
+    for text in [toa5, "Time,temp,press\nDate,degC,bar\n1,1.5,2\n", "a,time\nbar,ts\n1.5,1\n"] {
+        let found = plain(text);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("line 2") && found[0].contains("names or units"), "{found:?}");
+        assert!(found[1].contains("line 2 says why"), "{found:?}");
+    }
+    // Where it says no time it is a row that is refused, and the names stay.
+    let found = plain("Time,temp,press\ns,degC,bar\n1,1.5,2\n");
+    assert!(found[0].contains("line 2"), "{found:?}");
+    assert_eq!(found[1..], ["3 1 temp Float(1.5) None", "3 1 press Integer(2) None"]);
+}
+
+/// Files get put together, and not each of their headers is known to be one.
+#[test]
+fn names_that_are_not_understood_end_those_before() {
+    let marked = plain("\u{feff}time,a,b\n1,1,2\n\u{feff}time,b,a\n2,2,1\n");
+    assert_eq!(marked[2..], ["4 2 b Integer(2) None", "4 2 a Integer(1) None"]);
+    let form = || TextForm { columns: vec![("Zeit".into(), Role::Time)], ..TextForm::default() };
+    let said = short(form(), "Zeit,a,b\n1,1,2\nZeit,b,a\n2,2,1\n");
+    assert_eq!(said, marked);
+    for second in ["Zeit,b,a", "Zeit,x,y", "b,a,Zeit", "\"Zeit\",\"x\",\"y\""] {
+        let found = plain(&format!("time,a,b\n1,1,2\n{second}\n2,2,1\ntime,c\n3,3\n"));
+        assert_eq!(found.len(), 5, "{second}: {found:?}");
+        assert!(found[2].contains("names of other columns"), "{second}: {found:?}");
+        assert!(found[3].contains("line 3 says why"), "{second}: {found:?}");
+        assert_eq!(found[4], "6 3 c Integer(3) None");
+    }
+    // A row that is wrong is one all the same where words are values, or some cell is none.
+    for (before, bad) in [("1,\"on\",2", "?,off,bad"), ("1,1,2", "?,1,bad"), ("1,1,2", "??,,bad")] {
+        let found = plain(&format!("time,a,b\n{before}\n{bad}\n2,3,1\n"));
+        assert_eq!(found[found.len() - 1], "4 2 b Integer(1) None", "{bad}: {found:?}");
+    }
+    let found = plain("time,a\n1,1\nreset,ok\n2,2\n");
+    assert_eq!(found[2], "4 2 a Integer(2) None");
+}
+
 #[test]
 fn decimal_commas_are_read_only_if_said() {
     let text = "time;a\n1;21,5\n2;21.5\n";

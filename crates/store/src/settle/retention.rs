@@ -24,7 +24,8 @@ pub struct RunRetention {
     pub keep_ns: Option<u64>,
     /// Runs together are not larger than this: the oldest are dropped.
     pub keep_bytes: Option<u64>,
-    /// While the file system has fewer bytes free, the oldest are dropped.
+    /// While the file system has fewer bytes free, the oldest are dropped; none where all together would not
+    /// give that much, as on a file system that is smaller.
     pub min_free_bytes: u64,
 }
 
@@ -51,6 +52,12 @@ impl RunRetention {
         self.drop(&runs.manifest.runs, held, corrects, free_bytes, clock::realtime_ns())
     }
 
+    /// Whether so much can be free as is asked for, were all that may go dropped.
+    fn gives(&self, runs: &[RunEntry], held: impl Fn(&RunEntry) -> bool, free_bytes: u64) -> bool {
+        let may_go = runs.iter().filter(|run| !held(run)).map(|run| run.bytes);
+        may_go.fold(free_bytes, u64::saturating_add) >= self.min_free_bytes
+    }
+
     /// Which of the runs, given in the order of recording, are dropped, the oldest first, but for those
     /// that are `held` and those that may correct one that stays: `corrects` is asked whether a later
     /// run may, and only if their times meet. `free_bytes` is what the file system has.
@@ -68,6 +75,8 @@ impl RunRetention {
         let before_ns = self.keep_ns.map(|keep_ns| newest_ns.saturating_sub_unsigned(keep_ns));
         let mut bytes: u64 = runs.iter().map(|run| run.bytes).sum();
         let mut free_bytes = free_bytes.unwrap_or(u64::MAX);
+        let min_free_bytes =
+            if self.gives(runs, &held, free_bytes) { self.min_free_bytes } else { 0 };
         let mut drop = Vec::new();
         let meet = |a: &RunEntry, b: &RunEntry| {
             a.time_min_ns <= b.time_max_ns && b.time_min_ns <= a.time_max_ns
@@ -76,7 +85,7 @@ impl RunRetention {
             let large = self.keep_bytes.is_some_and(|keep| bytes > keep);
             let unwanted = |run: &RunEntry| {
                 let old = before_ns.is_some_and(|before_ns| run.time_max_ns < before_ns);
-                old || large || free_bytes < self.min_free_bytes
+                old || large || free_bytes < min_free_bytes
             };
             let may_go = |(place, run): &(usize, RunEntry)| {
                 let stays = |(before, other): &(usize, RunEntry)| {
@@ -103,6 +112,9 @@ impl Settler {
         let drop = {
             let (retention, held) =
                 (self.options.retention, |run: &RunEntry| self.is_kept(&self.hold, run));
+            let free = free_bytes.unwrap_or(u64::MAX);
+            let gives = retention.gives(&self.store.runs.manifest.runs, held, free);
+            report.min_free_missed = free_bytes.filter(|_| !gives);
             retention.drop_of(&self.store.runs, held, free_bytes)
         };
         if drop.is_empty() {
@@ -213,6 +225,10 @@ mod tests {
         let free = RunRetention { min_free_bytes: 250, ..all };
         assert_eq!(dropped(free, Some(50)), [0, 1]);
         assert!(dropped(free, Some(250)).is_empty() && dropped(free, None).is_empty());
+        // No more than all runs together gives nothing: then none goes for it.
+        let most = RunRetention { min_free_bytes: 450, ..all };
+        assert_eq!(dropped(most, Some(50)), [0, 1, 2, 3]);
+        assert!(dropped(most, Some(49)).is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use crate::common::{Folder, options};
 use baro_ondisk::{Kind, Type, WhenFull};
 use baro_recorder::{Options, Recorder};
-use baro_store::{Filter, Interval, Reading, RecordRef, Store, verify};
+use baro_store::{Filter, Interval, Query, Reading, RecordRef, Store, verify};
 use baro_sys::storage::Access;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -210,4 +210,35 @@ fn what_is_followed_is_what_is_recorded_from_there_on() {
         })
         .unwrap();
     assert_eq!(found, (0..next).collect::<Vec<_>>());
+}
+
+/// A recorder writes between two looks of one view, and a query and what is followed look differently.
+#[test]
+fn who_queries_and_then_follows_has_each_row_once() {
+    let folder = Folder::init("follow-last", 4, WhenFull::Stop);
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let id = recorder.declare(&[("a", Type::F64, "")]).unwrap()[0];
+    let mut ring = recorder.producer().unwrap();
+    let mut push = |times: std::ops::Range<i64>| {
+        times.for_each(|at| _ = ring.push_sample(id, at, at as f64).unwrap());
+        assert!(recorder.wait_durable(&ring, ring.next_sequence(), 60_000_000_000));
+    };
+    push(0..10);
+    let mut store = Store::open(&folder.0).unwrap();
+    let mut place = store.end_of_reads().unwrap();
+    push(10..20);
+    let mut found = Vec::new();
+    let last = Query { last: Some(3), ..Query::raw(Interval::ALL) };
+    let queried = store.query_ids(&[id], &last, |batch| {
+        found.extend_from_slice(batch.times_ns);
+        ControlFlow::Continue(())
+    });
+    queried.unwrap();
+    store.refresh().unwrap();
+    let followed = store.follow(&mut place, |record| {
+        found.push(record.time_ns);
+        ControlFlow::Continue(())
+    });
+    followed.unwrap();
+    assert_eq!(found, (7..20).collect::<Vec<_>>());
 }

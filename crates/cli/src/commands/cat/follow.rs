@@ -23,10 +23,9 @@ pub(super) fn run<W: Write>(
 ) -> Result<Outcome> {
     termination::watch()?;
     // Both of the same view of the store: no row twice, and none is missing between them.
-    let mut place = store.end()?;
-    let mut damage = match arguments.last {
-        Some(rows) => printer.last(&store, rows)?,
-        None => Vec::new(),
+    let (mut place, mut damage) = match arguments.last {
+        Some(rows) => (store.end_of_reads()?, printer.last(&store, rows)?),
+        None => (store.end()?, Vec::new()),
     };
     printer.out.flush()?;
     let mut recycled = 0;

@@ -26,6 +26,8 @@ pub(super) struct Reading<'a> {
     shown_ns: Option<u64>,
     /// Refusals of this file so far.
     told: u64,
+    /// All was told already.
+    silent: bool,
     /// Samples without a time.
     untimed: Untimed,
     /// Series of this file that have another unit in the store.
@@ -84,6 +86,7 @@ impl<'a> Reading<'a> {
             skipped: (0, 0),
             shown_ns: baro_command::status_on_terminal().then(clock::monotonic_ns),
             told: 0,
+            silent: false,
             untimed: Untimed::default(),
             other_units: 0,
             refused: None,
@@ -93,6 +96,12 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Of what was read before: nothing is told.
+    pub(super) fn again(intake: Intake<'a>) -> Self {
+        let reading = Reading::new(intake);
+        Reading { silent: true, other_units: TOLD_MAX, shown_ns: None, ..reading }
+    }
+
     /// Lines are those of this file from now on; `in_parts`: values of one need not be taken together.
     pub(super) fn begin(&mut self, file: &Path, in_parts: bool) {
         self.flush();
@@ -100,7 +109,8 @@ impl<'a> Reading<'a> {
         self.file =
             if file == Path::new("-") { "stdin".into() } else { file.display().to_string() };
         self.files.push(self.file.clone());
-        (self.told, self.held, self.whole) = (0, None, false);
+        let told = if self.silent { TOLD_MAX + 1 } else { 0 };
+        (self.told, self.held, self.whole) = (told, None, false);
         if in_parts {
             self.intake.begin_in_parts();
         } else {

@@ -184,6 +184,15 @@ impl Report {
                 self.file(at)
             );
         }
+        if let Some(at) = fed.unseen.first {
+            out!(
+                "not known: {} may have replaced others of the same series and time, since times go back \
+                 further than is held; the first: line {} of {}",
+                plural(fed.unseen.samples, "sample"),
+                at.line,
+                self.file(at)
+            );
+        }
         let Untimed { samples, from_ns, to_ns } = self.untimed;
         if samples > 0 {
             out!(
@@ -244,6 +253,8 @@ impl Report {
             "exemplars_passed_over": self.fed.exemplars,
             "samples_replaced": self.fed.replaced,
             "first_line_replaced": self.fed.replaced_first.map(place),
+            "samples_maybe_replaced": self.fed.unseen.samples,
+            "first_line_maybe_replaced": self.fed.unseen.first.map(place),
             "untimed": self.untimed.as_json(),
             "records_lost": self.unkept.records + self.lost_records,
             "samples_lost": self.unkept.samples,
@@ -258,7 +269,8 @@ impl Report {
         if let Some(why) = self.stopped {
             return Err(why);
         }
-        let lost = self.unkept.samples > 0 || self.lost_records > 0 || self.fed.replaced > 0;
+        let replaced = self.fed.replaced > 0 || self.fed.unseen.samples > 0;
+        let lost = self.unkept.samples > 0 || self.lost_records > 0 || replaced;
         Ok(Outcome::lost_if(self.fed.bad_lines > 0 || lost || !self.damage.is_empty()))
     }
 }

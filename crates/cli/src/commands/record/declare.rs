@@ -92,6 +92,15 @@ pub(super) fn all(arguments: &Arguments, recorder: &Recorder) -> Result<()> {
     let wanted: Vec<_> =
         arguments.declare.iter().map(|s| (s.name.as_str(), s.kind, s.unit.as_str())).collect();
     recorder.declare(&wanted)?;
+    for Series { name, unit, .. } in &arguments.declare {
+        let known = recorder.declared(name).filter(|known| !unit.is_empty() && known.unit != *unit);
+        if let Some(known) = known {
+            let has = if known.unit.is_empty() { "no unit".to_owned() } else { known.unit };
+            say!(
+                "note: {name} has {has} in the store, and --declare says {unit}; its values are taken as they are"
+            );
+        }
+    }
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use std::ops::Bound;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Keeping {
     /// Use at most this much of the log, then reuse the oldest part of it
-    #[arg(long, value_parser = size::bytes, value_name = "SIZE", hide_short_help = true)]
+    #[arg(long, value_parser = size::kept, value_name = "SIZE", hide_short_help = true)]
     keep_bytes: Option<u64>,
     /// Recycle nothing younger than this
     ///
@@ -22,7 +22,7 @@ pub(crate) struct Keeping {
     #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
     keep: Option<u64>,
     /// Let the log grow only as long as its file system has this much free
-    #[arg(long, value_parser = size::bytes, value_name = "SIZE", default_value = "0", hide_short_help = true)]
+    #[arg(long, value_parser = size::left_free, value_name = "SIZE", default_value = "0", hide_short_help = true)]
     min_free: u64,
     /// Leave samples in the log instead of moving them to runs in the background
     #[arg(long, hide_short_help = true)]
@@ -35,8 +35,8 @@ pub(crate) struct Keeping {
     keep_runs: Option<u64>,
     /// Drop the oldest runs while all together are larger than this
     ///
-    /// While less than --min-free is free they are dropped too.
-    #[arg(long, value_parser = size::bytes, value_name = "SIZE", hide_short_help = true)]
+    /// While less than --min-free is free they are dropped too, but none where all would not give that much.
+    #[arg(long, value_parser = size::kept, value_name = "SIZE", hide_short_help = true)]
     runs_size: Option<u64>,
     /// Pin a window when a value crosses a limit: 'temp>90'
     ///

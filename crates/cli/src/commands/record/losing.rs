@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// Nothing was lost for so long: it is over.
 const OVER_NS: u64 = 5_000_000_000;
+/// Settling, and copies for pins, take a moment.
+const HELD_NS: u64 = 2_000_000_000;
 const REUSED_OVER_NS: u64 = 60_000_000_000;
 
 /// See the module.
@@ -22,6 +24,7 @@ pub(super) struct Losing {
     /// Refused before this time began, and when the last of it was seen.
     since: Option<(u64, u64)>,
     full: bool,
+    held: HeldLog,
     begun: bool,
     reused: Reused,
 }
@@ -37,13 +40,40 @@ struct Reused {
     since: Option<(u64, u64)>,
 }
 
+/// That no segment may be reused, which lasts.
+#[derive(Debug, Default)]
+struct HeldLog {
+    since_ns: Option<u64>,
+    told: bool,
+}
+
+impl HeldLog {
+    fn look(&mut self, trouble: &Trouble, now_ns: u64) {
+        let Trouble::Held { .. } = trouble else {
+            if std::mem::take(self).told {
+                say!("records are made durable again");
+            }
+            return;
+        };
+        let since_ns = *self.since_ns.get_or_insert(now_ns);
+        if !self.told && now_ns.saturating_sub(since_ns) >= HELD_NS {
+            self.told = true;
+            say!(
+                "LOG HELD: nothing is made durable for now, and what comes waits in the rings: {trouble} once \
+                 these are full"
+            );
+        }
+    }
+}
+
 impl Losing {
     /// A few times a second.
     pub(super) fn look(&mut self, recorder: &Recorder, store: &Path) {
         let now_ns = clock::monotonic_ns();
         let status = recorder.status();
         self.reused.look(&status, now_ns);
-        let Status { rings, trouble, .. } = status;
+        let Status { rings, trouble, segments_usable, .. } = status;
+        self.held.look(&trouble, now_ns);
         let large: u64 = rings.iter().map(|ring| ring.refused_large).sum();
         let refused = large + rings.iter().map(|ring| ring.refused_full).sum::<u64>();
         if !std::mem::replace(&mut self.begun, true) {
@@ -53,9 +83,10 @@ impl Losing {
         let full = trouble == Trouble::LogFull;
         if full && !self.full {
             say!(
-                "LOG FULL: nothing more is recorded; to reuse its oldest part from now on, end this \
-                 recorder, run: baro init {} --when-full recycle, and start it again; or make a \
-                 larger store",
+                "LOG FULL: nothing more is recorded, since each of {} segments was begun, one at least by each \
+                 start of a recorder; to reuse the oldest from now on, end this recorder, run: baro init {} \
+                 --when-full recycle, and start it again; or record into another store",
+                segments_usable,
                 store.display()
             );
         }

@@ -188,10 +188,19 @@ fn print_text(opening: &Opening, recording: &Recording, store: &Path) {
             ring.refused_full + ring.refused_large
         );
     }
+    let (durable_ns, within_ns) = (status.longest_durable_ns, recording.durable_within_ns);
+    let durable = match durable_ns > within_ns {
+        true => format!(
+            "{} (more than {}, since the device took longer)",
+            show_ns(durable_ns),
+            show_ns(within_ns)
+        ),
+        false => show_ns(durable_ns),
+    };
     let longest = || {
         format!(
             "; longest from push to durable {}, longest write {}, longest sync {}",
-            show_ns(status.longest_durable_ns),
+            durable,
             show_ns(status.longest_write_ns),
             show_ns(status.longest_sync_ns)
         )
@@ -268,6 +277,11 @@ fn lost_words(recording: &Recording) -> String {
 
 /// Why the log took no more at the end, and what to do.
 fn why_lost(recording: &Recording, store: &Path) -> Option<String> {
+    let trouble = &recording.closed.status.trouble;
+    if let Trouble::Held { young, .. } = trouble {
+        let shorter = if *young > 0 { "; keep less (--keep), or make a larger log" } else { "" };
+        return Some(format!("{trouble}{shorter}"));
+    }
     let full = recording.closed.status.trouble == Trouble::LogFull;
     let (store, growth) = (store.display(), &recording.closed.status.growth);
     if full && growth.grown < growth.target {
@@ -279,8 +293,10 @@ fn why_lost(recording: &Recording, store: &Path) -> Option<String> {
     }
     full.then(|| {
         format!(
-            "the log is full: expected room or one that recycles; make it reuse its oldest part with \
-             baro init {store} --when-full recycle, or make a larger store"
+            "the log is full: each of its {} segments was begun, one at least by each start of a recorder; \
+             make it reuse its oldest part with baro init {store} --when-full recycle, or record into \
+             another store",
+            growth.target
         )
     })
 }

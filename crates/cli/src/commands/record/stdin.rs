@@ -94,7 +94,11 @@ pub(crate) fn until(
                     return Ok(false);
                 }
                 if let Some(error) = failed {
-                    return Err(error.into());
+                    let expected = match error.kind() {
+                        ErrorKind::IsADirectory => ": expected a file or a pipe, found a folder",
+                        _ => "",
+                    };
+                    return Err(format!("stdin: read: {error}{expected}").into());
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return Ok(true),

@@ -1,0 +1,57 @@
+//! Reads files once more, where values may have replaced others further apart than they are held, so that the
+//! report counts all of them and names the first. Held by `what_is_replaced_far_apart_is_counted_too`
+//! (`tests/import_kept.rs`).
+
+use super::reading::{Read, Reading};
+use super::{Arguments, Given, Input, one};
+use crate::failure::Result;
+use baro_ingest::{Intake, Manner, Place, Recount, Room, Target, Unseen};
+use baro_sys::{files, termination};
+
+/// What the read has told of replaced samples becomes what another read finds, if it can: not of what comes out
+/// of a pipe, nor where the reading was ended before.
+pub(super) fn count(arguments: &Arguments, read: &mut Read) {
+    let unseen = &read.ended.fed.unseen;
+    let begun = arguments.files.iter().take(read.files.len());
+    if unseen.samples == 0
+        || read.ended.result.is_err()
+        || !begun.clone().all(|f| files::is_regular(f))
+    {
+        return;
+    }
+    let mut recount = Recount::new(unseen);
+    while recount.begin() {
+        // What is there by now is no more, or not the same: then it stays unknown.
+        match reading(arguments, recount, read.files.len()) {
+            Ok(Some(found)) => recount = found,
+            Ok(None) | Err(_) => return,
+        }
+        if termination::requested().is_some() {
+            return;
+        }
+    }
+    if let Some((count, first)) = recount.result() {
+        let fed = &mut read.ended.fed;
+        fed.replaced = count;
+        fed.replaced_first = first.map(|Place { input, line }| Place { input, line });
+        fed.unseen = Unseen::default();
+    }
+}
+
+fn reading(arguments: &Arguments, recount: Recount, begun: usize) -> Result<Option<Recount>> {
+    let files = arguments.files.iter().take(begun);
+    let given = files.map(|file| arguments.given(file)).collect::<Result<Vec<Given<'_>>>>()?;
+    let target = Target::nowhere(&arguments.store)?;
+    let manner = Manner { strict: arguments.strict, ..Manner::together() };
+    let mut intake = Intake::new("import", target, manner)?;
+    intake.recount(recount);
+    let mut reading = Reading::again(intake);
+    let mut csv = arguments.csv_parser(given.iter().any(|file| file.input == Input::Csv))?;
+    for file in given {
+        reading.begin(file.path, file.input == Input::Parquet);
+        if one(arguments, &mut reading, &mut csv, file).is_err() || reading.stopped() {
+            break;
+        }
+    }
+    Ok(reading.end().ended.recount)
+}
