@@ -24,6 +24,11 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// Rows are missing from what a query has handed out: comes behind its last column.
+    Missing {
+        /// Why, in a sentence.
+        why: String,
+    },
     /// Not all was durable in the time given.
     NotDurable {
         /// Sequence number of the next push.
@@ -41,6 +46,7 @@ impl fmt::Display for Error {
             Error::Store(error) => error.fmt(f),
             Error::System(error) => error.fmt(f),
             Error::Text { what, text, why } => write!(f, "{what} {text:?}: {why}"),
+            Error::Missing { why } => write!(f, "rows are missing: {why}"),
             Error::NotDurable { pushed, durable } => write!(
                 f,
                 "of {pushed} records pushed, those below {durable} are durable in the time given"
@@ -56,7 +62,7 @@ impl std::error::Error for Error {
             Error::Recorder(error) => Some(error),
             Error::Store(error) => Some(error),
             Error::System(error) => Some(error),
-            Error::Text { .. } | Error::NotDurable { .. } => None,
+            Error::Text { .. } | Error::Missing { .. } | Error::NotDurable { .. } => None,
         }
     }
 }

@@ -61,7 +61,8 @@ impl<'a> Query<'a> {
             store: self.store,
             query: self.query,
             names: names.into_iter(),
-            damaged: None,
+            missing: None,
+            told: false,
         })
     }
 
@@ -93,20 +94,22 @@ impl<'a> Query<'a> {
     }
 }
 
-/// The columns of a query, one after the other. An error ends none of the others.
+/// The columns of a query, one after the other. An error ends none of the others. Where rows are missing, by
+/// damage or because the recorder has reused what was being read, [`Error::Missing`] comes behind the last.
 #[derive(Debug)]
 pub struct Columns<'a> {
     store: &'a Store,
     query: baro_store::Query,
     names: std::vec::IntoIter<(String, String)>,
-    damaged: Option<String>,
+    missing: Option<String>,
+    told: bool,
 }
 
 impl Columns<'_> {
-    /// The first damage met so far, in a sentence: rows may be missing there.
+    /// Why rows are missing in what was handed out so far, in a sentence: the first damage that was met.
     #[must_use]
     pub fn damage(&self) -> Option<&str> {
-        self.damaged.as_deref()
+        self.missing.as_deref()
     }
 
     fn read(&mut self, name: String, unit: String) -> Result<Column> {
@@ -117,8 +120,19 @@ impl Columns<'_> {
             column.rows.extend(batch.values);
             ControlFlow::Continue(())
         })?;
-        if let (None, Some(damage)) = (&self.damaged, notes.read.damage.first()) {
-            self.damaged = Some(damage.to_string());
+        if self.missing.is_none() {
+            let recycled = notes.read.blocks_recycled;
+            self.missing = match notes.read.damage.first() {
+                Some(damage) => Some(damage.to_string()),
+                None if recycled > 0 => {
+                    Some(format!("the recorder has reused {recycled} blocks before they were read"))
+                }
+                None if notes.sums_left_out > 0 => Some(format!(
+                    "{} sums of {} are larger than their type",
+                    notes.sums_left_out, column.name
+                )),
+                None => None,
+            };
         }
         Ok(column)
     }
@@ -129,7 +143,11 @@ impl Iterator for Columns<'_> {
 
     fn next(&mut self) -> Option<Result<Column>> {
         loop {
-            let (name, unit) = self.names.next()?;
+            let Some((name, unit)) = self.names.next() else {
+                let told = std::mem::replace(&mut self.told, true);
+                let why = self.missing.clone().filter(|_| !told)?;
+                return Some(Err(Error::Missing { why }));
+            };
             match self.read(name, unit) {
                 Ok(column) if column.is_empty() => {}
                 read => return Some(read),

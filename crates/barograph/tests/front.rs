@@ -236,8 +236,13 @@ fn damage_is_told_wherever_it_is_met() {
     let rows = || {
         let store = Store::open(folder.store()).unwrap();
         let mut columns = store.query("level").columns().unwrap();
-        let rows: usize = columns.by_ref().map(|column| column.unwrap().rows().count()).sum();
-        (rows, columns.damage().map(str::to_owned))
+        let rows: usize = columns.by_ref().flatten().map(|column| column.rows().count()).sum();
+        let damage = columns.damage().map(str::to_owned);
+        // Who looks at what comes cannot miss it.
+        let last = store.query("level").columns().unwrap().last().unwrap();
+        let told = last.err().map(|error| error.to_string());
+        assert_eq!(told, damage.as_ref().map(|why| format!("rows are missing: {why}")));
+        (rows, damage)
     };
     assert_eq!(rows(), (6, None));
     let segment = folder.store().join("log/00000000.seg");

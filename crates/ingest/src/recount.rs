@@ -28,7 +28,8 @@ pub struct Unseen {
     pub series: BTreeSet<u32>,
 }
 
-/// See the module.
+/// The samples of some series, as an input that is read again hands them in: counts those that others
+/// replaced. Holds 32 bytes for each, up to 32 MiB; more are put off to a further reading.
 #[derive(Debug, Default)]
 pub struct Recount {
     series: BTreeSet<u32>,

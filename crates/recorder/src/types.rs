@@ -30,8 +30,9 @@ impl DeclaredTypes {
     pub(crate) fn add(&self, declared: impl Iterator<Item = (u32, Type)>) {
         let mut types = self.types.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changed = false;
-        for (id, kind) in declared.filter(|(id, _)| *id < ID_MAX) {
-            let place = id as usize;
+        for (id, kind) in declared {
+            // One beyond it fills the table: of no other there is then said that nobody has declared it.
+            let place = id.min(ID_MAX) as usize;
             if types.len() <= place {
                 types.resize(place + 1, 0);
             }
@@ -129,9 +130,10 @@ impl KnownTypes {
 
     #[inline]
     fn takes(&self, id: u32, taken: u32) -> Fit {
-        match self.types.get(id as usize).copied().unwrap_or(0) {
-            // Of ids beyond the table nothing is known.
-            0 if id < ID_MAX => Fit::Undeclared,
+        let known = if id < ID_MAX { self.types.get(id as usize) } else { None };
+        match known.copied().unwrap_or(0) {
+            // Of ids beyond a table that is full nothing is known.
+            0 if id < ID_MAX || self.types.len() <= ID_MAX as usize => Fit::Undeclared,
             kind if kind == 0 || taken >> kind & 1 == 1 => Fit::Yes,
             _ => Fit::No,
         }
@@ -141,4 +143,34 @@ impl KnownTypes {
 /// A type as a bit.
 const fn of(kind: Type) -> u32 {
     1 << kind as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(declared: &[(u32, Type)]) -> KnownTypes {
+        let shared = Arc::new(DeclaredTypes::default());
+        shared.add(declared.iter().copied());
+        let mut known = KnownTypes::of(shared);
+        known.look();
+        known
+    }
+
+    /// A time that somebody has pushed as an id is one too.
+    #[test]
+    fn what_nobody_has_declared_is_known_however_high() {
+        let floats = of(Type::F64);
+        let few = known(&[(1, Type::F64), (2, Type::Text)]);
+        assert_eq!((few.takes(1, floats), few.takes(2, floats)), (Fit::Yes, Fit::No));
+        for id in [0, 3, ID_MAX - 1, ID_MAX, ID_MAX + 1, u32::MAX] {
+            assert_eq!(few.takes(id, floats), Fit::Undeclared, "{id}");
+        }
+        let many = known(&[(1, Type::F64), (ID_MAX + 7, Type::Text)]);
+        assert_eq!(
+            (many.takes(3, floats), many.takes(ID_MAX, floats)),
+            (Fit::Undeclared, Fit::Yes)
+        );
+        assert_eq!(many.takes(u32::MAX, floats), Fit::Yes);
+    }
 }

@@ -5,7 +5,7 @@
 use super::reading::{Read, Reading};
 use super::{Arguments, Given, Input, one};
 use crate::failure::Result;
-use baro_ingest::{Intake, Manner, Place, Recount, Room, Target, Unseen};
+use baro_ingest::{Intake, Manner, Recount, Target, Unseen};
 use baro_sys::{files, termination};
 
 /// What the read has told of replaced samples becomes what another read finds, if it can: not of what comes out
@@ -32,8 +32,7 @@ pub(super) fn count(arguments: &Arguments, read: &mut Read) {
     }
     if let Some((count, first)) = recount.result() {
         let fed = &mut read.ended.fed;
-        fed.replaced = count;
-        fed.replaced_first = first.map(|Place { input, line }| Place { input, line });
+        (fed.replaced, fed.replaced_first) = (count, first);
         fed.unseen = Unseen::default();
     }
 }

@@ -187,7 +187,7 @@ impl Report {
         if let Some(at) = fed.unseen.first {
             out!(
                 "not known: {} may have replaced others of the same series and time, since times go back \
-                 further than is held; the first: line {} of {}",
+                 further than is held, and the input was read once; the first: line {} of {}",
                 plural(fed.unseen.samples, "sample"),
                 at.line,
                 self.file(at)

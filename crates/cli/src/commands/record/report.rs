@@ -190,11 +190,7 @@ fn print_text(opening: &Opening, recording: &Recording, store: &Path) {
     }
     let (durable_ns, within_ns) = (status.longest_durable_ns, recording.durable_within_ns);
     let durable = match durable_ns > within_ns {
-        true => format!(
-            "{} (more than {}, since the device took longer)",
-            show_ns(durable_ns),
-            show_ns(within_ns)
-        ),
+        true => format!("{} (more than {})", show_ns(durable_ns), show_ns(within_ns)),
         false => show_ns(durable_ns),
     };
     let longest = || {
@@ -278,7 +274,8 @@ fn lost_words(recording: &Recording) -> String {
 /// Why the log took no more at the end, and what to do.
 fn why_lost(recording: &Recording, store: &Path) -> Option<String> {
     let trouble = &recording.closed.status.trouble;
-    if let Trouble::Held { young, .. } = trouble {
+    let any_lost = recording.lost() > 0 || recording.closed.left > 0;
+    if let (Trouble::Held { young, .. }, true) = (trouble, any_lost) {
         let shorter = if *young > 0 { "; keep less (--keep), or make a larger log" } else { "" };
         return Some(format!("{trouble}{shorter}"));
     }
