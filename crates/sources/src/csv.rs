@@ -344,7 +344,8 @@ impl Reader {
                 return Ok(());
             };
             // Files get put together: another header says what comes behind it.
-            let (other, names) = (columns.is_header(text), columns.are_names(text));
+            // Who reads a file can mend it and read it again; of a stream a broken row costs no others.
+            let (other, names) = (columns.is_header(text), columns.are_names(text, !self.several));
             match if other { self.header(text)? } else { None } {
                 Some(state) => self.become_other(state, bare)?,
                 None if names && !bare => return Err(header::refused(0, UNKNOWN_NAMES.into())),
@@ -393,9 +394,14 @@ impl Reader {
         Ok(())
     }
 
-    /// A header says what comes behind it. Right behind another one it may as well be a line of units.
+    /// A header says what comes behind it. Right behind another one of as many columns it may as well be a
+    /// line of units.
     fn become_other(&mut self, state: State, bare: bool) -> Result<(), Fault> {
-        if bare && matches!(state, State::Columns(_)) {
+        let before = match &self.state {
+            State::Columns(columns) => columns.count(),
+            _ => 3,
+        };
+        if bare && matches!(&state, State::Columns(other) if other.count() == before) {
             return Err(header::refused(0, TWO_LINES.into()));
         }
         (self.state, self.bare) = (state, true);

@@ -6,7 +6,7 @@
 
 use super::fields::{Fault, Field, Values, is_value, split};
 use super::guards::Guards;
-use super::header::{Holds, Layout, time_unit_ns};
+use super::header::{Holds, Layout, SEPARATORS, time_unit_ns};
 use super::{CsvProblem, is_time, time_of};
 use crate::form::Kind;
 use crate::labels::labelled;
@@ -15,7 +15,7 @@ use crate::number;
 use crate::sample::{Mark, Sample, Scalar};
 use baro_ondisk::NameParser;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// The columns of a header.
 #[derive(Debug)]
@@ -26,8 +26,6 @@ pub(super) struct Columns {
     layout: Layout,
     values: Values,
     parser: NameParser,
-    /// Some cell was a text, so a row may be words alone.
-    texts: bool,
 }
 
 impl Columns {
@@ -37,7 +35,12 @@ impl Columns {
 
     pub(super) fn new(header: &str, separator: char, values: Values, layout: Layout) -> Self {
         let (header, parser) = (header.to_owned(), NameParser::new());
-        Columns { header, separator, layout, values, parser, texts: false }
+        Columns { header, separator, layout, values, parser }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.layout.holds.len()
     }
 
     /// Whether a line that begins with `#` is a comment: not where names may.
@@ -50,27 +53,46 @@ impl Columns {
         text == self.header
     }
 
-    /// Whether this may be another header, as no value is in it.
+    /// Whether a line that is no row may be another header: some cell of it is called as times are, or as the
+    /// time is here. Cells of values would be read as such, but beside that name in the place of the time.
     pub(super) fn is_header(&self, text: &str) -> bool {
-        let Ok(fields) = split(text, self.separator) else { return false };
         let named = self.layout.names.get(self.layout.time);
-        let is_time =
-            |name: &str| time_unit_ns(name).is_some() || named.is_some_and(|named| named == name);
-        // Cells of values would be read as such.
-        fields.iter().any(|field| is_time(&field.text))
-            && !fields.iter().any(|field| is_value(&field.text))
+        let is_time = |field: &Field<'_>| {
+            time_unit_ns(&field.text).is_some() || named.is_some_and(|named| *named == field.text)
+        };
+        SEPARATORS.into_iter().filter_map(|separator| split(text, separator).ok()).any(|fields| {
+            fields.len() > 1
+                && fields.iter().any(is_time)
+                && (fields.get(self.layout.time).is_some_and(is_time)
+                    || !fields.iter().any(|field| is_value(&field.text)))
+        })
     }
 
-    /// Whether a line that is no row looks like names of as many columns: then nobody knows whether the rows
-    /// behind it are still of these.
-    pub(super) fn are_names(&self, text: &str) -> bool {
+    /// Whether a line that is no row, and no header either, looks like names of as many columns: then nobody
+    /// knows whether the rows behind it are still of these. `sure`: some of the names are those of these columns.
+    /// Names may also stand behind a last row whose line was not ended.
+    pub(super) fn are_names(&self, text: &str, sure: bool) -> bool {
         let Ok(fields) = split(text, self.separator) else { return false };
-        let is_name = |text: &str| !text.is_empty() && !is_value(text) && !is_time(text);
-        let known = |text: &str| self.layout.names.iter().any(|name| name == text);
-        let (mut names, mut seen) = (fields.iter().map(|field| &*field.text), HashSet::new());
-        fields.len() == self.layout.holds.len()
-            && names.clone().all(|name| is_name(name) && seen.insert(name))
-            && (names.any(known) || fields.len() > 2 && !self.texts)
+        let count = self.layout.holds.len();
+        let tail = match fields.len().checked_sub(count) {
+            Some(0) => fields.get(..),
+            Some(more) if more + 1 == count && !text.ends_with(&self.header) => fields.get(count..),
+            _ => None,
+        };
+        // Of a table with numbers of rows the first is empty, and so are those that spreadsheets write behind.
+        let mut cells: Vec<&str> =
+            tail.unwrap_or_default().iter().map(|field| &*field.text).collect();
+        while cells.last().is_some_and(|last| last.is_empty()) {
+            cells.pop();
+        }
+        let cells = cells.strip_prefix(&[""]).unwrap_or(&cells);
+        let known = |text: &&str| self.layout.names.iter().any(|name| name == text);
+        let is_name = |text: &&str| {
+            known(text) || text.contains(char::is_alphabetic) && !is_value(text) && !is_time(text)
+        };
+        // A word that is everywhere is what a logger writes where it has no row.
+        let differ = cells.iter().any(|cell| Some(cell) != cells.first());
+        differ && cells.iter().all(is_name) && (!sure || cells.iter().any(known))
     }
 
     /// Hands on the samples of a row, all or none.
@@ -142,7 +164,6 @@ impl Columns {
                         problem => within(Fault { offset: fault.offset, problem }, series),
                     })?;
                     let value = guards.value(line, offset, value)?;
-                    self.texts |= is_text(&value);
                     wide.push((series.clone(), value, mark));
                 }
             }
@@ -151,7 +172,6 @@ impl Columns {
             let at = field.offset;
             let (value, mark) = self.values.read(field, kind.or(said), all_quoted)?;
             let value = guards.value(line, at, value)?;
-            self.texts |= is_text(&value);
             let name = guards.name(line, offset, name)?;
             let series = self.labelled_name(offset, name, &mut labels)?;
             each(Sample { line, time_ns, series, joint: None, value, mark });
@@ -179,14 +199,6 @@ impl Columns {
             let problem = CsvProblem::LabelTwice { label: quote(&label) };
             Fault { offset, problem }
         })
-    }
-}
-
-fn is_text(value: &Scalar<'_>) -> bool {
-    match value {
-        Scalar::Text(_) => true,
-        Scalar::Quoted(text) => !is_value(text),
-        _ => false,
     }
 }
 

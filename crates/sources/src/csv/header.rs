@@ -24,7 +24,7 @@ use baro_ondisk::{NameParser, is_called_id};
 use std::collections::HashSet;
 
 /// What may stand between fields, in the order in which it is tried.
-const SEPARATORS: [char; 3] = [',', ';', '\t'];
+pub(super) const SEPARATORS: [char; 3] = [',', ';', '\t'];
 const TIMES: [&str; 8] =
     ["time", "_time", "timestamp", "@timestamp", "ts", "date", "datetime", "epoch"];
 /// How many columns an error names.

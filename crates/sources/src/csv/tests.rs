@@ -492,6 +492,9 @@ fn a_line_of_units_does_not_name_the_columns() {
         assert!(found[0].contains("line 2") && found[0].contains("names or units"), "{found:?}");
         assert!(found[1].contains("line 2 says why"), "{found:?}");
     }
+    // Of other columns it is another header: a program was started twice.
+    let found = plain("time,a\ntime,a,b\n1,2,3\n");
+    assert_eq!(found, ["3 1 a Integer(2) None", "3 1 b Integer(3) None"]);
     // Where it says no time it is a row that is refused, and the names stay.
     let found = plain("Time,temp,press\ns,degC,bar\n1,1.5,2\n");
     assert!(found[0].contains("line 2"), "{found:?}");
@@ -506,20 +509,40 @@ fn names_that_are_not_understood_end_those_before() {
     let form = || TextForm { columns: vec![("Zeit".into(), Role::Time)], ..TextForm::default() };
     let said = short(form(), "Zeit,a,b\n1,1,2\nZeit,b,a\n2,2,1\n");
     assert_eq!(said, marked);
-    for second in ["Zeit,b,a", "Zeit,x,y", "b,a,Zeit", "\"Zeit\",\"x\",\"y\""] {
-        let found = plain(&format!("time,a,b\n1,1,2\n{second}\n2,2,1\ntime,c\n3,3\n"));
-        assert_eq!(found.len(), 5, "{second}: {found:?}");
-        assert!(found[2].contains("names of other columns"), "{second}: {found:?}");
-        assert!(found[3].contains("line 3 says why"), "{second}: {found:?}");
-        assert_eq!(found[4], "6 3 c Integer(3) None");
+    // Names that are numbers too: the name of the time says what they are.
+    let depths = plain("time,0.5,1.0\n1,1,2\ntime,1.0,0.5\n2,2,1\n");
+    assert_eq!(depths[2..], ["4 2 1.0 Integer(2) None", "4 2 0.5 Integer(1) None"]);
+    let file = |text: &str| short_of(CsvParser::of_several(TextForm::default()), text);
+    for (first, row, second) in [
+        ("time,a,b", "1,1,2", "Zeit,b,a"),
+        ("time,a,b", "1,1,2", "Zeit,x,y"),
+        ("time,a,b", "1,1,2", "\"Zeit\",\"x\",\"y\""),
+        ("time,a", "1,1", "Zeit,hum"),
+        ("time,a,b", "1,\"on\",2", "Zeit,x,y"),
+        ("time,a,b", "1,1,2", "Zeit,x,x"),
+        (",time,a", "0,1,1", ",Zeit,b"),
+        ("time;a;", "1;1;", "Zeit;b;"),
+        ("time,a,b", "1,1,2", "2,2,1Zeit,b,a"),
+    ] {
+        let found = file(&format!("{first}\n{row}\n{second}\n0,2,1\n2,2,1\n{first}\n{row}\n"));
+        let other = |one: &&String| one.contains("names of other columns");
+        assert_eq!(found.iter().filter(other).count(), 1, "{second}: {found:?}");
+        let taken: Vec<_> = found.iter().filter(|one| !one.starts_with("line ")).collect();
+        let lines: Vec<_> = taken.iter().map(|one| &one[..2]).collect();
+        assert!(lines.iter().all(|line| *line == "2 " || *line == "7 "), "{second}: {found:?}");
+        assert_eq!(lines.iter().filter(|line| **line == "7 ").count() * 2, lines.len(), "{second}");
     }
-    // A row that is wrong is one all the same where words are values, or some cell is none.
-    for (before, bad) in [("1,\"on\",2", "?,off,bad"), ("1,1,2", "?,1,bad"), ("1,1,2", "??,,bad")] {
-        let found = plain(&format!("time,a,b\n{before}\n{bad}\n2,3,1\n"));
+    // A row that is wrong is one all the same where its words are none of names.
+    for bad in ["ERR,ERR,ERR", "?,1,bad", "??,,bad", "---,*,bad", "reset"] {
+        let found = file(&format!("time,a,b\n1,1,2\n{bad}\n2,3,1\n"));
         assert_eq!(found[found.len() - 1], "4 2 b Integer(1) None", "{bad}: {found:?}");
     }
-    let found = plain("time,a\n1,1\nreset,ok\n2,2\n");
-    assert_eq!(found[2], "4 2 a Integer(2) None");
+    // The same header behind a last line that was not ended is the same.
+    let found = file("time,a,b\n1,1,2\n2,2,1time,a,b\n3,3,1\n");
+    assert_eq!(found[found.len() - 1], "4 3 b Integer(1) None", "{found:?}");
+    // Of a stream a broken row costs no others, but where it has names that are known.
+    assert_eq!(plain("time,a,b\n1,1,2\nreset,x,y\n2,3,1\n")[4], "4 2 b Integer(1) None");
+    assert!(plain("time,a,b\n1,1,2\nZeit,b,a\n2,3,1\n")[3].contains("line 3 says why"));
 }
 
 #[test]

@@ -7,24 +7,23 @@ use super::{Arguments, Given, Input, one};
 use crate::failure::Result;
 use baro_ingest::{Intake, Manner, Recount, Target, Unseen};
 use baro_sys::{files, termination};
+use std::path::{Path, PathBuf};
 
 /// What the read has told of replaced samples becomes what another read finds, if it can: not of what comes out
 /// of a pipe, nor where the reading was ended before.
 pub(super) fn count(arguments: &Arguments, read: &mut Read) {
     let unseen = &read.ended.fed.unseen;
-    let begun = arguments.files.iter().take(read.files.len());
-    if unseen.samples == 0
-        || read.ended.result.is_err()
-        || !begun.clone().all(|f| files::is_regular(f))
-    {
+    let mut begun = arguments.files.iter().take(read.files.len());
+    let may_read = |file: &PathBuf| file != Path::new("-") && files::is_regular(file);
+    if unseen.samples == 0 || read.ended.result.is_err() || !begun.all(may_read) {
         return;
     }
     let mut recount = Recount::new(unseen);
     while recount.begin() {
         // What is there by now is no more, or not the same: then it stays unknown.
         match reading(arguments, recount, read.files.len()) {
-            Ok(Some(found)) => recount = found,
-            Ok(None) | Err(_) => return,
+            Ok((Some(found), lines)) if lines == read.lines => recount = found,
+            _ => return,
         }
         if termination::requested().is_some() {
             return;
@@ -37,7 +36,12 @@ pub(super) fn count(arguments: &Arguments, read: &mut Read) {
     }
 }
 
-fn reading(arguments: &Arguments, recount: Recount, begun: usize) -> Result<Option<Recount>> {
+/// What was counted by another reading, and the lines of that.
+fn reading(
+    arguments: &Arguments,
+    recount: Recount,
+    begun: usize,
+) -> Result<(Option<Recount>, u64)> {
     let files = arguments.files.iter().take(begun);
     let given = files.map(|file| arguments.given(file)).collect::<Result<Vec<Given<'_>>>>()?;
     let target = Target::nowhere(&arguments.store)?;
@@ -52,5 +56,6 @@ fn reading(arguments: &Arguments, recount: Recount, begun: usize) -> Result<Opti
             break;
         }
     }
-    Ok(reading.end().ended.recount)
+    let read = reading.end();
+    Ok((read.ended.recount, read.lines))
 }
