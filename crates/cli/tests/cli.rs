@@ -337,6 +337,27 @@ fn a_pin_after_a_copied_one_holds_its_own_window_only() {
     copies_that_are_taken_away_are_missed(&folder, &store);
 }
 
+/// Each takes the lock for a moment, and none takes another for a recorder that does not answer.
+#[test]
+fn pins_that_are_asked_for_at_once_are_all_made() {
+    let folder = Folder::new("cli-pins");
+    let store = folder.store();
+    ok(&run(&["init", &store, "--size", "8M"]));
+    ok(&feed(&["record", &store, "--stdin", "csv"], b",a,1\n"));
+    let pin = |n: usize| {
+        let name = format!("p{n}");
+        let mut pin = baro(&["pin", &store, "--before", "1h", "--name", &name]);
+        pin.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let pins: Vec<_> = (0..6).map(pin).collect();
+    for pin in pins {
+        let output = pin.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    let listed = json(&run(&["pin", &store, "--list", "--format", "json"]));
+    assert_eq!(listed["pins"].as_array().unwrap().len(), 6, "{listed}");
+}
+
 /// Only a whole store is whole.
 fn copies_that_are_taken_away_are_missed(folder: &Folder, store: &str) {
     let verified = |store: &str| {

@@ -288,6 +288,19 @@ fn mistakes_are_told() {
         assert!(rows.contains(",general,5"), "{pattern}: {rows}");
     }
     assert!(fails(&["query", &frames, "generat*"], 1).contains("found a channel of frames"));
+    // Of those that have a layout the fields are values.
+    let raw = ["record", &frames, "--stdin", "raw", "--frame-bytes", "8", "--channel", "pose"];
+    let mut child = baro(&[&raw[..], &["--layout", "pose=x:f32@0,y:f32@4"]].concat())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&[0; 8]).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    for pattern in ["*", "po*", "{__name__=~\".+\"}"] {
+        let rows = ok(&["query", &frames, pattern, "--format", "csv"]);
+        assert!(rows.contains(",pose.x,0") && rows.contains(",pose.y,0"), "{pattern}: {rows}");
+    }
 }
 
 #[test]

@@ -12,8 +12,8 @@ use crate::ledger::Place;
 use crate::replaced::{Replaced, Taken, from_place, place};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Samples held at once, of 32 bytes each.
-const HELD_MAX: usize = 1 << 20;
+/// Samples held at once: 32 MiB.
+const HELD_MAX: usize = (32 << 20) / size_of::<Held>();
 /// How often an input is read again at most.
 const READINGS_MAX: u32 = 64;
 
@@ -28,8 +28,19 @@ pub struct Unseen {
     pub series: BTreeSet<u32>,
 }
 
+/// The last sample of a series and time, and how many of these it replaced, the first of them from `first`.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    id: u32,
+    time_ns: i64,
+    bits: u64,
+    place: u64,
+    count: u64,
+    first: u64,
+}
+
 /// The samples of some series, as an input that is read again hands them in: counts those that others
-/// replaced. Holds 32 bytes for each, up to 32 MiB; more are put off to a further reading.
+/// replaced. Holds one for each series and time, up to 32 MiB; more are put off to a further reading.
 #[derive(Debug, Default)]
 pub struct Recount {
     series: BTreeSet<u32>,
@@ -38,7 +49,9 @@ pub struct Recount {
     part: (u64, u64),
     /// Those that were put off.
     parts: VecDeque<(u64, u64)>,
-    held: Vec<Taken>,
+    held: Vec<Held>,
+    /// How many of them there are before room is made.
+    limit: usize,
     readings: u32,
     /// Of the other series, which the first reading counts.
     others: Replaced,
@@ -92,41 +105,69 @@ impl Recount {
             self.others.take(input, held.clone().filter(|one| !series.contains(&one.id)));
         }
         for one in held {
-            if !self.series.contains(&one.id) || !is_of(&one, self.part) {
+            let Taken { id, time_ns, bits, line } = one;
+            let held = Held { id, time_ns, bits, place: place(input, line), count: 0, first: 0 };
+            if !self.series.contains(&id) || !held.is_of(self.part) {
                 continue;
             }
-            self.held.push(Taken { line: place(input, one.line), ..one });
-            while self.held.len() > self.held_max && self.part.1 < 1 << 40 {
-                let (part, parts) = self.part;
-                self.parts.push_back((part + parts, 2 * parts));
-                self.part = (part, 2 * parts);
-                let kept = self.part;
-                self.held.retain(|one| is_of(one, kept));
+            self.held.push(held);
+            if self.held.len() > self.limit.max(self.held_max) {
+                self.make_room();
             }
         }
+    }
+
+    /// Keeps the last of each series and time, and if these are many still, puts half of them off.
+    fn make_room(&mut self) {
+        self.join();
+        while self.held.len() > self.held_max / 2 && self.part.1 < u64::from(READINGS_MAX) {
+            let (part, parts) = self.part;
+            self.parts.push_back((part + parts, 2 * parts));
+            self.part = (part, 2 * parts);
+            let kept = self.part;
+            self.held.retain(|one| one.is_of(kept));
+        }
+        // Where no more parts are made, it is not looked at each sample.
+        self.limit = 2 * self.held.len();
+    }
+
+    /// Those of one series and time become one.
+    fn join(&mut self) {
+        // Stable: they stay in the order in which they came.
+        self.held.sort_by_key(|one| (one.id, one.time_ns));
+        self.held.dedup_by(|one, before| {
+            let same = (before.id, before.time_ns) == (one.id, one.time_ns);
+            if same {
+                let replaced = before.bits != one.bits;
+                let place = if replaced { before.place } else { 0 };
+                let count = before.count + one.count + u64::from(replaced);
+                let firsts =
+                    [before.first, one.first, place].into_iter().filter(|first| *first > 0);
+                *before = Held { count, first: firsts.min().unwrap_or(0), ..*one };
+            }
+            same
+        });
     }
 
     /// All of the input was read.
     pub(crate) fn end(&mut self) {
-        // Stable: those of one series and time stay in the order in which they came.
-        self.held.sort_by_key(|one| (one.id, one.time_ns));
-        let pairs = self.held.iter().zip(self.held.iter().skip(1));
-        for (before, one) in pairs {
-            if (before.id, before.time_ns) == (one.id, one.time_ns) && before.bits != one.bits {
-                self.count += 1;
-                self.first =
-                    if self.first == 0 { before.line } else { self.first.min(before.line) };
-            }
+        self.join();
+        for one in std::mem::take(&mut self.held) {
+            self.count += one.count;
+            let firsts = [self.first, one.first].into_iter().filter(|first| *first > 0);
+            self.first = firsts.min().unwrap_or(0);
         }
-        self.held = Vec::new();
+        self.limit = 0;
     }
 }
 
-/// Whether a sample is of this part of so many, a power of two.
-fn is_of(one: &Taken, (part, parts): (u64, u64)) -> bool {
-    let mixed = (one.time_ns.cast_unsigned() ^ u64::from(one.id) << 32)
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        .swap_bytes()
-        .wrapping_mul(0xd6e8_feb8_6659_fd93);
-    mixed >> 24 & (parts - 1) == part
+impl Held {
+    /// Whether it is of this part of so many, a power of two.
+    fn is_of(&self, (part, parts): (u64, u64)) -> bool {
+        let mixed = (self.time_ns.cast_unsigned() ^ u64::from(self.id) << 32)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .swap_bytes()
+            .wrapping_mul(0xd6e8_feb8_6659_fd93);
+        mixed >> 24 & (parts - 1) == part
+    }
 }

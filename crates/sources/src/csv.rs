@@ -321,7 +321,8 @@ impl Reader {
         text: &str,
         item: &mut impl FnMut(Result<Sample<'_>, CsvError>),
     ) -> Result<(), Fault> {
-        let bare = std::mem::replace(&mut self.bare, false);
+        // Until a row is taken: an empty line, or one that is refused, makes no difference.
+        let bare = self.bare;
         if let State::Unknown | State::Refused { .. } = self.state
             && (annotated::is_annotation(text.as_bytes()) || annotated::is_header(text))
         {
@@ -338,9 +339,13 @@ impl Reader {
             if columns.is_same(text) {
                 return self.again(bare);
             }
-            let Err(fault) =
-                columns.row(line, text, &mut self.guards, &mut |sample| item(Ok(sample)))
-            else {
+            let mut taken = false;
+            let mut take = |sample: Sample<'_>| {
+                taken = true;
+                item(Ok(sample));
+            };
+            let Err(fault) = columns.row(line, text, &mut self.guards, &mut take) else {
+                self.bare &= !taken;
                 return Ok(());
             };
             // Files get put together: another header says what comes behind it.
@@ -381,6 +386,7 @@ impl Reader {
                 if let State::Unknown = self.state {
                     self.state = State::Rows { header: false };
                 }
+                self.bare = false;
                 item(Ok(sample));
             }
             Ok(None) if named => return self.again(bare),
@@ -394,15 +400,21 @@ impl Reader {
         Ok(())
     }
 
-    /// A header says what comes behind it. Right behind another one of as many columns it may as well be a
-    /// line of units.
+    /// A header says what comes behind it. Before there was a row, one of as many columns may as well be a line
+    /// of units. In a stream, where the time is called as before, it is of a program that was started twice.
     fn become_other(&mut self, state: State, bare: bool) -> Result<(), Fault> {
-        let before = match &self.state {
-            State::Columns(columns) => columns.count(),
-            _ => 3,
-        };
-        if bare && matches!(&state, State::Columns(other) if other.count() == before) {
-            return Err(header::refused(0, TWO_LINES.into()));
+        if let (State::Columns(other), true) = (&state, bare) {
+            let refused = match &self.state {
+                State::Columns(before) if before.has_names_of(other) => return self.again(bare),
+                State::Columns(before) => {
+                    before.count() == other.count()
+                        && (self.several || before.time_name() != other.time_name())
+                }
+                _ => other.count() == 3,
+            };
+            if refused {
+                return Err(header::refused(0, TWO_LINES.into()));
+            }
         }
         (self.state, self.bare) = (state, true);
         Ok(())

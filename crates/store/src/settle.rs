@@ -204,13 +204,18 @@ impl Settler {
     /// without reading. Writes the manifest if that is news.
     ///
     /// # Errors
-    /// The operating system refuses, or the manifest is damaged.
+    /// The operating system refuses, or the manifest is damaged or older than it was.
     pub fn pass_over(&mut self, epoch: u64) -> Result<()> {
         let _lock = self.lock_manifest()?;
         let mut manifest = match read_manifest(&self.store.storage, self.store.identity.store)? {
             Ok(manifest) => manifest.unwrap_or_default(),
             Err(damage) => return Err(Error::Manifest { damage: Box::new(damage) }),
         };
+        // One that was put back is no ground to write another on: the next one would be as young as it should
+        // be, and nobody would know any more.
+        if let Some(damage) = self.store.older_now(&manifest) {
+            return Err(Error::Manifest { damage: Box::new(damage) });
+        }
         if epoch <= manifest.settled.epoch {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use crate::damage::{Damage, Loss};
 use crate::index::Index;
 use crate::segments::{Segments, read_segments};
 use baro_log::MANIFEST;
-use baro_ondisk::{Error as Format, Settled, What};
+use baro_ondisk::{Error as Format, Manifest, Settled, What};
 
 impl Store {
     /// How far the log is settled.
@@ -51,14 +51,17 @@ impl Store {
 
     /// An older manifest was put back, or the manifest was taken away: a header knows of a younger one.
     fn older(&self) -> Option<Damage> {
-        let (known, found) = (self.segments.beside.generation, self.runs.manifest.generation);
         let told = self.runs.damage.iter().any(|damage| damage.loss == Loss::Manifest);
-        if found >= known || told {
-            return None;
-        }
-        let (what, field, offset) = (What::Manifest, "generation", 32);
-        let source = Format::Mismatch { what, field, offset, expected: known, found };
-        Some(Damage::format(MANIFEST, source, Loss::Since))
+        let known = self.segments.beside.generation;
+        if told { None } else { older(known, self.runs.manifest.generation) }
+    }
+
+    /// What is wrong with a manifest that was read now, to write another one by it: it is older than headers or
+    /// this view know, or the one of this view is wrong.
+    pub(crate) fn older_now(&self, manifest: &Manifest) -> Option<Damage> {
+        let known = self.segments.beside.generation.max(self.runs.manifest.generation);
+        let wrong = self.runs.damage.iter().find(|damage| damage.loss.is_of_manifest());
+        wrong.cloned().or_else(|| older(known, manifest.generation))
     }
 
     /// Notes that the segment which settling has come to ends before that place.
@@ -78,6 +81,12 @@ impl Store {
             let _ = self.short.set(damage("settled end", END_AT, entry.live.end, settled.end));
         }
     }
+}
+
+fn older(known: u64, found: u64) -> Option<Damage> {
+    let (what, field, offset) = (What::Manifest, "generation", 32);
+    let source = Format::Mismatch { what, field, offset, expected: known, found };
+    (found < known).then(|| Damage::format(MANIFEST, source, Loss::Since))
 }
 
 /// Offsets in the manifest.

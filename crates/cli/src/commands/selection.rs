@@ -141,10 +141,17 @@ fn not_there(store: &Store, text: &str) -> Failure {
 pub(crate) fn of_values(store: &Store, selectors: &[String]) -> Result<Selection> {
     let selection = of(store, selectors)?;
     // Patterns meet channels too, which have no values: only who names one is told.
-    let only_frames = selection.columns().iter().all(|column| column.is_frames());
+    let mut all = selectors.to_vec();
+    let frames = || selection.columns().iter().filter(|column| column.is_frames());
+    for channel in frames().filter(|_| !selectors.is_empty()) {
+        let found = store.catalog().lookup(&channel.name)?;
+        if found.is_some_and(|found| found.layout.is_some()) {
+            all.push(format!("{}.*", channel.name));
+        }
+    }
+    let only_frames = all.len() == selectors.len() && frames().count() == selection.columns().len();
     let is_named = |name: &String| selectors.contains(name) || only_frames && !selectors.is_empty();
-    let mut frames = selection.columns().iter().filter(|column| column.is_frames());
-    if let Some(channel) = frames.find(|channel| is_named(&channel.name)) {
+    if let Some(channel) = frames().find(|channel| is_named(&channel.name)) {
         let name = &channel.name;
         return Err(format!(
             "{name}: expected a series, or a field as {name}.FIELD or {name}.*, found a channel of \
@@ -152,5 +159,6 @@ pub(crate) fn of_values(store: &Store, selectors: &[String]) -> Result<Selection
         )
         .into());
     }
-    Ok(selection)
+    // Of those that have a layout the fields are values.
+    if all.len() == selectors.len() { Ok(selection) } else { of(store, &all) }
 }

@@ -171,6 +171,16 @@ pub fn pin_in_store(path: &Path, request: &PinRequest) -> Result<Pin> {
             let why = answer.map_or_else(|why| why, |pin| pin.reason);
             return Err(Error::PinDenied { why });
         }
+        // Who had the lock has ended, and may have been no recorder: a pin at rest takes it too.
+        if StoreLock::holder_at(path, Role::Recording)?.is_none()
+            && let Ok(_lock) = StoreLock::take(&disk, Role::Recording)?
+        {
+            if let Some(Ok(pin)) = read_message(&disk, id, "pin") {
+                return Ok(pin);
+            }
+            remove_if_there(&disk, &pin_name(id, "ask"))?;
+            return pin_at_rest(&disk, path, id, request);
+        }
         if clock::monotonic_ns() > give_up_ns {
             remove_if_there(&disk, &pin_name(id, "ask"))?;
             return Err(Error::NoAnswer { path: path.to_owned(), pid: holder.pid });

@@ -43,6 +43,16 @@ impl Columns {
         self.layout.holds.len()
     }
 
+    /// What the column of times is called.
+    pub(super) fn time_name(&self) -> Option<&str> {
+        self.layout.names.get(self.layout.time).map(String::as_str)
+    }
+
+    /// Whether these are the same names, in the same order.
+    pub(super) fn has_names_of(&self, other: &Columns) -> bool {
+        self.layout.names == other.layout.names
+    }
+
     /// Whether a line that begins with `#` is a comment: not where names may.
     pub(super) fn has_comments(&self) -> bool {
         self.layout.time == 0

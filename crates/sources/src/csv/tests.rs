@@ -492,7 +492,19 @@ fn a_line_of_units_does_not_name_the_columns() {
         assert!(found[0].contains("line 2") && found[0].contains("names or units"), "{found:?}");
         assert!(found[1].contains("line 2 says why"), "{found:?}");
     }
+    // Empty rows, and lines that are refused, may stand between both.
+    for between in [",,", ",Ambient,Line", "range,-40,10", "----,----,----", "NA,NA"] {
+        let found = plain(&format!("Time,temp,press\n{between}\nDate,degC,bar\n1,1.5,2\n"));
+        assert!(found.iter().all(|one| one.starts_with("line ")), "{between}: {found:?}");
+    }
+    let found = plain("Time,temp,press\nUTC,degC,bar\nmean,avg,max\n1,1.5,2\n");
+    assert_eq!(found[2..], ["4 1 temp Float(1.5) None", "4 1 press Integer(2) None"]);
     // Of other columns it is another header: a program was started twice.
+    let found = plain("time,x,y\ntime,x,z\n1,2,3\n");
+    assert_eq!(found, ["3 1 x Integer(2) None", "3 1 z Integer(3) None"]);
+    let again = plain("time,x\n\"time\",\"x\"\n1,2\n");
+    assert!(again[0].contains("found the header once more"), "{again:?}");
+    assert_eq!(again[1], "3 1 x Integer(2) None");
     let found = plain("time,a\ntime,a,b\n1,2,3\n");
     assert_eq!(found, ["3 1 a Integer(2) None", "3 1 b Integer(3) None"]);
     // Where it says no time it is a row that is refused, and the names stay.

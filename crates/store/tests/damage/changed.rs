@@ -431,7 +431,12 @@ fn an_older_manifest_that_is_put_back_is_told_and_nothing_is_done_by_it() {
         let mut settler = Settler::open(path, SettleOptions::default()).unwrap();
         let refused = settler.step(Extent::All);
         assert!(matches!(refused, Err(Error::Manifest { .. })), "{refused:?}");
+        // What has no samples is not passed over by it either: that would make it as young as it should be.
+        let passed = settler.pass_over(1000);
+        assert!(matches!(passed, Err(Error::Manifest { .. })), "{passed:?}");
         drop(settler);
+        let (whole, damage) = verified(path);
+        assert!(!whole && names(&damage, MANIFEST, offset), "{damage:?}");
         let mut store = Store::open(path).unwrap();
         let refused = store.delete_in(&[1], Interval::ALL);
         assert!(matches!(refused, Err(Error::Manifest { .. })), "{refused:?}");
