@@ -349,14 +349,18 @@ impl Reader {
                 return Ok(());
             };
             // Files get put together: another header says what comes behind it.
-            // Who reads a file can mend it and read it again; of a stream a broken row costs no others.
-            let (other, names) = (columns.is_header(text), columns.are_names(text, !self.several));
-            match if other { self.header(text)? } else { None } {
-                Some(state) => self.become_other(state, bare)?,
-                None if names && !bare => return Err(header::refused(0, UNKNOWN_NAMES.into())),
-                None => return Err(fault),
+            if columns.is_header(text)
+                && let Some(state) = self.header(text)?
+            {
+                return self.become_other(state, bare);
             }
-            return Ok(());
+            // Who reads a file can mend it and read it again; of a stream a broken row costs no others.
+            let sure = !self.several;
+            let names = match &self.state {
+                State::Columns(columns) if !bare => columns.are_names(text, sure),
+                _ => false,
+            };
+            return Err(if names { header::refused(0, UNKNOWN_NAMES.into()) } else { fault });
         }
         if let State::Refused { header, .. } = self.state {
             let problem = CsvProblem::Columns { header };

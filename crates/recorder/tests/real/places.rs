@@ -37,7 +37,8 @@ fn live(scene: &Scene) -> Opening {
     scene.drain();
     let log = read(scene.store());
     told.check_all(&log, 1);
-    assert!(told.pushed() > 200 && log.len() as u64 >= told.pushed());
+    let (pushed, there) = (told.pushed(), log.len() as u64);
+    assert!(pushed > 200 && there >= pushed, "{pushed} pushed, {there} there");
     let recorder = Recorder::open(scene.store(), scene.options()).unwrap();
     let opening = recorder.opening().clone();
     assert_eq!(recorder.close().left, 0);
