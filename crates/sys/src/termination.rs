@@ -102,6 +102,26 @@ pub fn end_with_parent() -> io::Result<()> {
     Ok(())
 }
 
+/// The program that `command` starts is killed when the thread that starts it ends, by being killed too: from
+/// its first instruction on, unlike with `setpriv --pdeathsig`, which has to run before it can ask for it.
+pub fn kill_with_us(command: &mut std::process::Command) {
+    let us = std::process::id();
+    let ask = move || {
+        // SAFETY: both calls are async-signal-safe and touch no memory.
+        let (rc, parent) = unsafe {
+            (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong), libc::getppid())
+        };
+        // Where it has ended already no signal comes. No allocation is made for either error.
+        if rc == 0 && u32::try_from(parent) == Ok(us) {
+            Ok(())
+        } else {
+            Err(io::Error::from_raw_os_error(libc::ESRCH))
+        }
+    };
+    // SAFETY: what runs between fork and exec is the above.
+    unsafe { std::os::unix::process::CommandExt::pre_exec(command, ask) };
+}
+
 static USER: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn note_user(_: libc::c_int) {

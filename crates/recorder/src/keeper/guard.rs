@@ -151,6 +151,8 @@ impl Guard {
         if self.is_invaded {
             self.findings.gone.extend(self.segments.superseded(&self.disk, stored));
         }
+        let since = self.segments.started_since(&self.disk, &self.findings.gone, stored);
+        self.findings.gone.extend(since);
         let Some(newest) = stored.last().filter(|_| !self.findings.all) else { return };
         // A file that was written over in place keeps its header.
         let known = self.findings.gone.iter().any(|gone| gone.epoch == newest.epoch);

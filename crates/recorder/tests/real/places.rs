@@ -37,8 +37,13 @@ fn live(scene: &Scene) -> Opening {
     scene.drain();
     let log = read(scene.store());
     told.check_all(&log, 1);
-    let (pushed, there) = (told.pushed(), log.len() as u64);
-    assert!(pushed > 200 && there >= pushed, "{pushed} pushed, {there} there");
+    // A slow device may have refused many: they are sequences too, in gaps.
+    let (pushed, refused, there) = (told.pushed(), told.refused(), log.len() as u64);
+    assert!(
+        pushed + refused > 200 && there >= pushed,
+        "{pushed} pushed, {refused} refused, {there} there"
+    );
+    assert!(pushed > 0, "{refused} refused");
     let recorder = Recorder::open(scene.store(), scene.options()).unwrap();
     let opening = recorder.opening().clone();
     assert_eq!(recorder.close().left, 0);

@@ -111,10 +111,8 @@ impl ShareExperiment {
                 return Err(BenchError::Specification { field, found, expected });
             }
         }
-        for program in ["fio", "setpriv"] {
-            if let Some(missing) = fio::missing_program(program) {
-                return Err(BenchError::Refused(format!("skipped: {missing}")));
-            }
+        if let Some(missing) = fio::missing_program("fio") {
+            return Err(BenchError::Refused(format!("skipped: {missing}")));
         }
         let plan = plan::plan(&spec);
         if plan.cells.is_empty() {

@@ -59,6 +59,8 @@ pub(super) struct Segments {
     /// Highest epoch at the open.
     last_epoch: u64,
     known: BTreeMap<u32, Segment>,
+    /// Those that were found to be something else.
+    lost: Vec<u32>,
     /// How many there were when they were counted last.
     count: u32,
     /// Where the next look begins in a log of more than [`NAMES_MAX`].
@@ -73,6 +75,7 @@ impl Segments {
             bytes: recovery.identity.segment_bytes,
             last_epoch: recovery.last_epoch,
             known: BTreeMap::new(),
+            lost: Vec::new(),
             count: 0,
             from: 0,
         };
@@ -121,6 +124,9 @@ impl Segments {
         for index in indexes {
             let Some((finding, why)) = self.look_at(disk, index, all) else { continue };
             self.known.remove(&index);
+            if let Finding::Gone(gone) = &finding {
+                self.lost.push(gone.index);
+            }
             found.push((finding, why));
         }
         found
@@ -221,6 +227,25 @@ impl Segments {
         found
     }
 
+    /// What is left of segments that were found lost under an earlier header than the one they were written
+    /// under last: what the writer tells waits in a queue, while the names are looked at.
+    pub(super) fn started_since(
+        &self,
+        disk: &Disk,
+        known: &[Gone],
+        stored: &[Stored],
+    ) -> Vec<Gone> {
+        let is_known = |stored: &&Stored| known.iter().any(|gone| gone.epoch == stored.epoch);
+        let lost = stored.iter().filter(|stored| self.lost.contains(&stored.index));
+        lost.filter(|stored| !is_known(stored))
+            .map(|&Stored { epoch, index, .. }| Gone {
+                epoch,
+                index,
+                readable: self.readable(disk, index, epoch),
+            })
+            .collect()
+    }
+
     /// What is left of a segment of which not all blocks are there that were durable, by their headers; `None`
     /// if all are, or nobody can tell.
     pub(super) fn blocks_gone(&self, disk: &Disk, stored: &Stored) -> Option<Gone> {
@@ -270,4 +295,45 @@ fn read_unit(disk: &Disk, index: u32) -> Option<AlignedBuffer> {
 
 fn read_header(disk: &Disk, index: u32) -> Option<(SegmentHeader, u32)> {
     SegmentHeader::decode(&read_unit(disk, index)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
+
+    use super::*;
+
+    #[test]
+    fn a_segment_that_was_started_while_it_was_taken_away_counts() {
+        let path = std::env::temp_dir().join(format!("baro-segments-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        let disk = Disk::create(&path).unwrap();
+        std::fs::create_dir(path.join("log")).unwrap();
+        for index in 0..2 {
+            std::fs::write(path.join(segment_name(index)), [0; 8192]).unwrap();
+        }
+        let mut segments = Segments {
+            store: StoreId([1; 16]),
+            session: 1,
+            bytes: 8192,
+            last_epoch: 0,
+            known: BTreeMap::new(),
+            lost: Vec::new(),
+            count: 0,
+            from: 0,
+        };
+        segments.grown(&disk, 2);
+        segments.started(0, 5);
+        std::fs::remove_file(path.join(segment_name(0))).unwrap();
+        let found = segments.look(&disk, false);
+        assert!(matches!(&found[..], [(Finding::Gone(Gone { epoch: 5, index: 0, .. }), _)]));
+        // It comes when the look is over.
+        segments.started(0, 9);
+        let held = Held { records: 3, samples: 30 };
+        let of = |epoch, index| Stored { epoch, index, held, end: 7 };
+        let known = [Gone { epoch: 5, index: 0, readable: Vec::new() }];
+        let since = segments.started_since(&disk, &known, &[of(5, 0), of(8, 1), of(9, 0)]);
+        assert_eq!(since, [Gone { epoch: 9, index: 0, readable: Vec::new() }]);
+        std::fs::remove_dir_all(&path).unwrap();
+    }
 }

@@ -20,14 +20,13 @@ pub(super) fn missing_program(program: &str) -> Option<String> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    let package = if program == "setpriv" { "util-linux" } else { program };
-    found.is_err().then(|| format!("{program} is not installed: apt-get install {package}"))
+    found.is_err().then(|| format!("{program} is not installed: apt-get install {program}"))
 }
 
 /// A program that gets SIGKILL when the one that starts it ends.
 pub(super) fn bound_to_us(program: &str) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", program]).stdin(Stdio::null());
+    let mut command = Command::new(program);
+    baro_sys::termination::kill_with_us(command.stdin(Stdio::null()));
     command
 }
 
