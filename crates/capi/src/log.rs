@@ -12,7 +12,7 @@ mod deleted;
 use baro_log::{
     Blocks, Catalog, Error, Extent, Found, FoundHeader, KEPT, Pins, Proof, Result, Segments, Walk,
     closed_end, dead_from, judge, kept_epochs, kept_name, open_folder, read_deletions,
-    read_identity, rebuild, segment_name,
+    read_identity, rebuild, segment_name, sorted_by,
 };
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
@@ -142,7 +142,7 @@ impl LogReader {
         let mut started: Vec<Started> = in_log.collect();
         // After the log: a segment is copied before it is recycled.
         self.add_kept(identity, &mut started)?;
-        started.sort_by_key(|part| (part.header.session, part.header.epoch));
+        let started = sorted_by(started, |part| (part.header.session, part.header.epoch));
         let mut blocks = Blocks::new()?;
         let mut parts = Vec::new();
         for session in started.chunk_by(|a, b| a.header.session == b.header.session) {
@@ -182,8 +182,7 @@ impl LogReader {
                 }
             }
         }
-        parts.sort_by_key(|part| part.header.epoch);
-        self.parts = parts.into();
+        self.parts = sorted_by(parts, |part| (part.header.epoch, 0)).into();
         Ok(())
     }
 
@@ -191,7 +190,8 @@ impl LogReader {
     /// be read is left out: its blocks are missing then, which counts as damage where it is any.
     fn add_kept(&mut self, identity: &Identity, started: &mut Vec<Started>) -> Result<()> {
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
-        let in_log: BTreeSet<u64> = started.iter().map(|part| part.header.epoch).collect();
+        let mut in_log = BTreeSet::new();
+        in_log.extend(started.iter().map(|part| part.header.epoch));
         for epoch in kept_epochs(&self.disk)?.difference(&in_log) {
             let name = kept_name(*epoch);
             let Ok(file) = self.disk.open(&name, Access::ReadDirect) else { continue };

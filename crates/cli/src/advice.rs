@@ -61,7 +61,11 @@ pub(crate) fn is_store(path: &Path) -> bool {
 
 /// That a store is there, but for the file that makes it one.
 fn beheaded(path: &Path) -> Option<String> {
-    files::exists(&path.join(baro_log::segment_name(0))).then(|| {
+    // What an init that was stopped has left holds nothing, and a new one takes its place.
+    let records = files::exists(&path.join(baro_log::segment_name(0)))
+        && baro_sys::disk::Disk::open(path)
+            .is_ok_and(|disk| baro_log::holds_records(&disk).unwrap_or(true));
+    records.then(|| {
         format!(
             "; but a log is there, and a new store does not take its place: baro recover {} NEW copies what is \
              readable",

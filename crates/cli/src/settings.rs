@@ -90,6 +90,15 @@ pub(crate) fn merge(program: &Command, typed: Vec<OsString>) -> Result<Vec<OsStr
     merge_with(program, typed, |name| std::env::var_os(name), read)
 }
 
+/// Whether a switch in the environment is on; an empty value is as none.
+fn is_on(value: &OsStr) -> Result<bool, String> {
+    match value.to_string_lossy().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Ok(true),
+        "0" | "false" | "no" | "off" | "" => Ok(false),
+        _ => Err(format!("expected true or false, found {:?}", value.to_string_lossy())),
+    }
+}
+
 fn merge_with(
     program: &Command,
     typed: Vec<OsString>,
@@ -129,8 +138,9 @@ fn merge_with(
     let mut merged: Vec<OsString> = typed.iter().take(2).cloned().collect();
     for setting in settings.iter().filter(|setting| !is_given(&setting.id)) {
         if let Some(value) = variable(&setting.variable()) {
-            let off = setting.is_switch && ["0", "false", ""].iter().any(|no| value == *no);
-            if !off {
+            if !setting.is_switch
+                || is_on(&value).map_err(|said| format!("{}: {said}", setting.variable()))?
+            {
                 let typed = setting.typed(&value);
                 if let Some(said) = misfit(&relaxed, &typed) {
                     return Err(format!("{}: {said}", setting.variable()));
@@ -296,6 +306,14 @@ mod tests {
         let variables = [("BARO_RING", "2M"), ("BARO_PROC", "0"), ("BARO_CONFIG", "f")];
         let bare = merged(&["record"], &variables, FILE).unwrap();
         assert_eq!(bare, "baro record /s --ring=2M --fifo=50");
+        for (value, is_on) in
+            [("Yes", true), ("on", true), ("1", true), ("OFF", false), ("no", false)]
+        {
+            let found = merged(&["record", "/s"], &[("BARO_PROC", value)], "").unwrap();
+            assert_eq!(found.contains("--proc"), is_on, "{value}: {found}");
+        }
+        let wrong = merged(&["record", "/s"], &[("BARO_PROC", "maybe")], "").unwrap_err();
+        assert_eq!(wrong, "BARO_PROC: expected true or false, found \"maybe\"");
         assert_eq!(merged(&["info", "x"], &[("BARO_RING", "2M")], FILE).unwrap(), "baro info x");
         // Whoever reads of a wrong value looks for it where it was said.
         let wrong = merged(&["record", "/s"], &[("BARO_RING", "foo")], "").unwrap_err();

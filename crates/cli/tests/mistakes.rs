@@ -59,7 +59,9 @@ fn furnished() -> Folder {
         "baro pin s --before 1s --name dup",
         "baro pin s --before 1s --name dup",
         "mkdir kept; echo kept > kept/notes",
-        "cp -r f gone; rm gone/store",
+        "cp -r ch gone; rm gone/store",
+        // As an init leaves it that was stopped.
+        "cp -r f stopped; rm stopped/store",
         "cp -r f hurt; printf words | dd of=hurt/store conv=notrunc",
     ];
     for line in made {

@@ -93,11 +93,15 @@ fn float(out: &mut impl Write, value: f64) -> io::Result<()> {
     }
 }
 
-/// Whether a name reads like a value or a time.
+/// Whether a name may read like a value or a time, or like none: in quotes it is a name for every reader.
 fn like_a_value(name: &str) -> bool {
-    let date = matches!(name.as_bytes(), [_, _, _, _, b'-', _, _, b'-', ..]);
-    let word = ["true", "false"].iter().any(|word| name.eq_ignore_ascii_case(word));
-    date || word || name.parse::<f64>().is_ok()
+    let digit = name
+        .strip_prefix(['+', '-', '.'])
+        .unwrap_or(name)
+        .starts_with(|c: char| c.is_ascii_digit());
+    let words = ["true", "false", "null", "none", "nil", "na", "n/a", "\\N"];
+    let word = words.iter().any(|word| name.eq_ignore_ascii_case(word));
+    digit || word || name.parse::<f64>().is_ok()
 }
 
 /// Writes a value as a field.

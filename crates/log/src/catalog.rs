@@ -2,8 +2,11 @@
 
 mod append;
 mod lost;
+mod told;
 
 pub use append::{CatalogWriter, grown_bytes, read_catalog_header};
+
+pub use told::has_catalog_end;
 
 use super::names::{CATALOG, DICTIONARY};
 use super::series::{Inserted, SeriesTable};
@@ -11,8 +14,8 @@ use super::walk::{Blocks, Found};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    Block, Declaration, DictionaryHeader, Joint, Layout, NameParser, Scan, StoreId, Type,
-    has_bare_labels,
+    Block, CatalogEnd, Declaration, DictionaryHeader, Joint, Layout, NameParser, Scan, StoreId,
+    Type, has_bare_labels,
 };
 use baro_sys::storage::{Access, Storage};
 use lost::dictionary_header;
@@ -282,6 +285,12 @@ impl Catalog {
         // Without room for it, it is asked for again.
         let _ = self.table.insert(&Declaration { name, ..found.clone() });
         self.names = parser;
+    }
+
+    /// Its last block.
+    #[must_use]
+    pub fn end(&self) -> CatalogEnd {
+        self.scan.catalog_end()
     }
 
     /// Highest session that has declared anything; the next one must be above it, since the session

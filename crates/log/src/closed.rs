@@ -7,7 +7,7 @@
 //! `tests/rot` of the store.
 
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{Beside, SegmentHeader};
+use baro_ondisk::{Beside, CatalogEnd, SegmentHeader, Wear};
 use baro_sys::Result;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::StorageFile;
@@ -21,6 +21,10 @@ pub(crate) struct Closed {
     pub(crate) end: u64,
     /// The highest id that was declared.
     pub(crate) highest_id: u32,
+    /// Where the catalog ended.
+    pub(crate) catalog: Option<CatalogEnd>,
+    /// Bytes of the records of all sessions up to then.
+    pub(crate) payload_bytes: u64,
 }
 
 /// What the last unit of the segment in `file` tells, be it of its present life or an earlier one.
@@ -35,8 +39,15 @@ pub(crate) fn closed<F: StorageFile>(file: &F, segment_bytes: u64) -> Result<Opt
     let bytes = unit.get(..read).unwrap_or(&[]);
     let Ok((header, _)) = SegmentHeader::decode(bytes) else { return Ok(None) };
     let summary = SegmentHeader::summary(bytes).filter(|summary| summary.epoch == header.epoch);
-    let highest_id = Beside::of(bytes).highest_id;
-    Ok(summary.map(|summary| Closed { header, end: summary.end, highest_id }))
+    let Beside { highest_id, catalog, .. } = Beside::of(bytes);
+    let payload_bytes = Wear::of(bytes).payload_bytes;
+    Ok(summary.map(|summary| Closed {
+        header,
+        end: summary.end,
+        highest_id,
+        catalog,
+        payload_bytes,
+    }))
 }
 
 /// What was told of the segment in `file`, whose header is `header`, when its session was closed in order;
@@ -63,11 +74,14 @@ pub fn closed_end<F: StorageFile>(file: &F, header: &SegmentHeader) -> Result<u6
     Ok(closed_as(file, header)?.map_or(0, |found| found.end))
 }
 
-/// The highest id that was declared when the session of this segment was closed in order; 0 if it was not, or
-/// nothing tells.
+/// The highest id that was declared when the session of this segment was closed in order, and where the catalog
+/// ended; 0 and `None` if it was not, or nothing tells.
 ///
 /// # Errors
 /// There is no memory.
-pub fn closed_highest_id<F: StorageFile>(file: &F, header: &SegmentHeader) -> Result<u32> {
-    Ok(closed_as(file, header)?.map_or(0, |found| found.highest_id))
+pub fn closed_catalog<F: StorageFile>(
+    file: &F,
+    header: &SegmentHeader,
+) -> Result<(u32, Option<CatalogEnd>)> {
+    Ok(closed_as(file, header)?.map_or((0, None), |found| (found.highest_id, found.catalog)))
 }

@@ -28,7 +28,10 @@ pub fn missing_copies<S: Storage>(
         return Ok(Vec::new());
     }
     let kept = kept_epochs(storage)?;
-    let log: BTreeSet<u64> = log.collect();
+    // One by one: `collect` sorts first.
+    let mut all = BTreeSet::new();
+    all.extend(log);
+    let log = all;
     let wrong = |pin: &Pin| Some((pin.clone(), found(storage, pin, &kept, &log)?));
     let mut wrong: Vec<_> = pins.pins.values().filter_map(wrong).collect();
     if wrong.is_empty() {

@@ -3,7 +3,7 @@
 
 use super::lock::InitLock;
 use super::making::{Use, allocated};
-use super::names::{CATALOG, FOLDER, IDENTITY, IDENTITY_NEW, segment_name};
+use super::names::{CATALOG, FOLDER, IDENTITY, IDENTITY_NEW, LOCK, segment_name};
 use crate::{Error, Result};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX, UNIT_BYTES};
 use baro_ondisk::{Identity, SegmentHeader, SegmentKind, StoreId, WhenFull};
@@ -128,6 +128,7 @@ pub fn init_growing<S: Storage>(
     if has_identity(storage)? {
         return Err(Error::Exists { path: path.to_owned() });
     }
+    refuse_strangers(storage)?;
     let lock = match InitLock::take(storage, path) {
         Err(Error::Making { .. }) if has_identity(storage)? => {
             return Err(Error::Exists { path: path.to_owned() });
@@ -188,12 +189,50 @@ pub fn init_held<S: Storage>(
     })
 }
 
+/// Refuses to replace files that have a name of a store's and are none: somebody else's, who calls his own list
+/// `catalog`. What an init that was stopped has left begins with the magic of a segment, or with zeros.
+fn refuse_strangers<S: Storage>(storage: &S) -> Result<()> {
+    let top = storage.list("")?;
+    let segments =
+        if top.iter().any(|name| name == FOLDER) { storage.list(FOLDER)? } else { vec![] };
+    let segments = segments.iter().filter(|name| name.ends_with(".seg"));
+    let own =
+        [CATALOG, IDENTITY_NEW, LOCK].into_iter().filter(|own| top.iter().any(|name| name == own));
+    for name in own.map(str::to_owned).chain(segments.map(|name| format!("{FOLDER}/{name}"))) {
+        let mut begin = [0; 8];
+        let file = match storage.open(&name, Access::Read) {
+            // Another process has just ended making a store here, or given up.
+            Err(error) if error.is_missing() => continue,
+            other => other?,
+        };
+        let read = file.read_at(0, &mut begin)?;
+        let begin = begin.get(..read).unwrap_or(&[]);
+        let is_ours = match name.as_str() {
+            // The id of a process, and what it does.
+            LOCK => begin.first().is_none_or(|byte| byte.is_ascii_digit() || *byte == 0),
+            IDENTITY_NEW => begin.starts_with(b"BARO") || begin.iter().all(|byte| *byte == 0),
+            _ => begin == b"BAROSEG1" || begin.iter().all(|byte| *byte == 0),
+        };
+        if !is_ours {
+            return Err(Error::Setting {
+                name: "folder of a new store",
+                expected: "no file that the store would replace".to_owned(),
+                found: format!("{name}, which is no store's: move it, or name another folder"),
+            });
+        }
+    }
+    Ok(())
+}
+
 fn has_identity<S: Storage>(storage: &S) -> Result<bool> {
     Ok(storage.list("")?.iter().any(|name| name == IDENTITY))
 }
 
 /// Whether a segment has ever been started.
-fn holds_records<S: Storage>(storage: &S) -> Result<bool> {
+///
+/// # Errors
+/// The files cannot be read.
+pub fn holds_records<S: Storage>(storage: &S) -> Result<bool> {
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
     for name in storage.list(FOLDER)?.iter().filter(|name| name.ends_with(".seg")) {
         let file = storage.open(&format!("{FOLDER}/{name}"), Access::ReadDirect)?;
@@ -303,6 +342,28 @@ fn write_segment<S: Storage>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test, of files as others leave them")]
+    fn files_of_others_that_are_called_as_a_stores_are_not_replaced() {
+        let geometry = Geometry::for_log(2 << 20, WhenFull::Stop).unwrap();
+        let path = std::env::temp_dir().join(format!("baro-strangers-{}", std::process::id()));
+        let make = |disk: &baro_sys::disk::Disk| {
+            init(disk, &path, StoreId([1; 16]), 1, &geometry, |_| {}).map(drop)
+        };
+        for name in ["catalog", "lock", "log/00000000.seg"] {
+            let disk = baro_sys::disk::Disk::create(&path).unwrap();
+            disk.create_folder("log").unwrap();
+            std::fs::write(path.join(name), "my own list").unwrap();
+            let said = make(&disk).unwrap_err().to_string();
+            assert!(said.contains(&format!("found {name}, which is no store's")), "{said}");
+            assert_eq!(std::fs::read(path.join(name)).unwrap(), b"my own list");
+            // As a killed init leaves it.
+            std::fs::write(path.join(name), if name == "lock" { "17\n" } else { "" }).unwrap();
+            make(&disk).unwrap();
+            std::fs::remove_dir_all(&path).unwrap();
+        }
+    }
 
     #[test]
     fn segments_fill_the_sections_that_they_take() {

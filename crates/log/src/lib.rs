@@ -32,6 +32,7 @@ mod lock;
 mod logged;
 mod making;
 mod names;
+mod order;
 mod pins;
 mod rebuilt;
 mod recover;
@@ -45,13 +46,15 @@ mod walk;
 
 pub use backup::{BackupMark, backup_reaches, read_backup_mark};
 pub use baro_ondisk::Held;
-pub use catalog::{Catalog, CatalogWriter, Declared, grown_bytes, read_catalog_header};
-pub use closed::{closed_end, closed_highest_id};
+pub use catalog::{
+    Catalog, CatalogWriter, Declared, grown_bytes, has_catalog_end, read_catalog_header,
+};
+pub use closed::{closed_catalog, closed_end};
 pub use copies::missing_copies;
 pub use count::{copy_may_hold_samples, held_in};
 pub use deleted::{read_deletions, tell_deletions};
 pub use error::{Error, Result};
-pub use init::{Geometry, blank_header, init, init_growing, init_held};
+pub use init::{Geometry, blank_header, holds_records, init, init_growing, init_held};
 pub use lock::{ByteLock, Holding, InitLock, KnowingLock, ManifestLock, Role, StoreLock};
 pub use logged::Logged;
 pub use making::{Making, PIECE_BYTES, Step as MakingStep};
@@ -59,6 +62,7 @@ pub use names::{
     BACKUP_MARK, CATALOG, CATALOG_NEW, DICTIONARY, DICTIONARY_NEW, FOLDER, GROW, IDENTITY, KEPT,
     LOCK, MANIFEST, PINS, RUNS, RUNS_LOCK, kept_name, numbered, pin_name, run_name, segment_name,
 };
+pub use order::sorted_by;
 pub use pins::{
     Pins, kept_epochs, list_folder, read_message, remove_if_there, write_pin, write_request,
 };

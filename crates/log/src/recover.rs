@@ -7,6 +7,7 @@ use super::backup::backup_reaches;
 use super::catalog::highest_id_covered;
 use super::closed::closed_as;
 use super::names::{IDENTITY, segment_name};
+use super::order::sorted_by;
 use super::rebuilt::rebuild;
 use super::session::{Extent, Proof, dead_from, judge};
 use super::settled::read_progress;
@@ -133,18 +134,19 @@ pub fn read_identity<S: Storage>(storage: &S, path: &Path) -> Result<Identity> {
 }
 
 impl Segments {
-    /// Started segments: number of the file, and epoch.
+    /// Started segments: number of the file, then epoch and session.
     #[must_use]
-    pub fn lives(&self) -> BTreeMap<u32, u64> {
+    pub fn lives(&self) -> BTreeMap<u32, (u64, u64)> {
         // One by one: `collect` sorts first, and each sort is 4 kB of a board's code.
         let mut lives = BTreeMap::new();
-        lives.extend(self.started.iter().map(|(header, _)| (header.index, header.epoch)));
+        let started = self.started.iter().map(|(header, _)| header);
+        lives.extend(started.map(|header| (header.index, (header.epoch, header.session))));
         lives
     }
 
     /// The same beside the newest.
     #[must_use]
-    pub fn others(&self) -> BTreeMap<u32, u64> {
+    pub fn others(&self) -> BTreeMap<u32, (u64, u64)> {
         let mut others = self.lives();
         if let Some((newest, _)) = self.started.last() {
             others.remove(&newest.index);
@@ -186,7 +188,7 @@ impl Segments {
     fn are_changed(&self) -> bool {
         let known = self.damaged.is_empty() && self.rebuilt.is_empty();
         let told = self.beside.segments.filter(|_| known);
-        self.beside.changed || told.is_some_and(|told| told != Lives::of(&self.others()))
+        self.beside.changed || told.is_some_and(|told| !Lives::of(&self.others()).are(&told))
     }
 
     /// Reads the headers of all segments.
@@ -238,8 +240,8 @@ impl Segments {
             }
         }
         // What is rebuilt and counts was started too, and proves others of its session.
-        candidates.sort_by_key(|rebuilt| std::cmp::Reverse(rebuilt.header.epoch));
-        for rebuilt in candidates {
+        let newest_first = sorted_by(candidates, |rebuilt| (u64::MAX - rebuilt.header.epoch, 0));
+        for rebuilt in newest_first {
             let twice = found.started.iter().any(|(h, _)| h.epoch == rebuilt.header.epoch);
             let valid = found.started.iter().map(|(header, _)| header);
             if twice || !rebuilt.counts(valid, &found.ends) {
@@ -252,7 +254,7 @@ impl Segments {
             let at = found.damaged.iter().position(|(index, _)| *index == rebuilt.index);
             found.rebuilt.extend(at.map(|at| found.damaged.remove(at)));
         }
-        found.started.sort_by_key(|(header, _)| header.epoch);
+        found.started = sorted_by(found.started, |(header, _)| (header.epoch, 0));
         Ok(found)
     }
 }
@@ -262,7 +264,7 @@ impl Segments {
 #[must_use]
 pub fn was_begun(
     beside: &Beside,
-    others: &BTreeMap<u32, u64>,
+    others: &BTreeMap<u32, (u64, u64)>,
     index: u32,
     newest: u64,
     when_full: WhenFull,
@@ -270,7 +272,7 @@ pub fn was_begun(
     let missing = beside.segments.and_then(|told| told.missing(others, index, newest));
     missing.is_some_and(|epoch| match when_full {
         WhenFull::Stop => true,
-        WhenFull::Recycle => others.values().any(|other| *other < epoch),
+        WhenFull::Recycle => others.values().any(|(other, _)| *other < epoch),
     })
 }
 
@@ -351,6 +353,7 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     let mut blocks = Blocks::new()?;
     let mut tails = Vec::new();
     let (mut superseded_from, mut proof, mut closed) = (u64::MAX, Proof::default(), 0);
+    let mut closed_payload_bytes = 0;
     for (header, crc) in tail {
         let dead_from = superseded_from.min(dead_from(&recovery.dead, header.epoch));
         let mut known = proof.of(&header, &recovery.segments.ends, &recovery.dead);
@@ -358,8 +361,10 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
             let file = storage.open(&segment_name(header.index), Access::ReadDirect)?;
             if let Some(found) = closed_as(&file, &header)? {
                 closed = found.end;
+                closed_payload_bytes = found.payload_bytes;
                 let beside = &mut recovery.segments.beside;
                 beside.highest_id = beside.highest_id.max(found.highest_id);
+                beside.catalog = found.catalog.or(beside.catalog);
                 recovery.given_id = recovery.given_id.max(found.highest_id);
             }
             known = known.max(closed.min(dead_from));
@@ -382,7 +387,10 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         recovery.wear = recovery.wear.with(&Wear {
             log_bytes: newest.bytes,
             padding_bytes: newest.padding_bytes,
-            payload_bytes: newest.payload_bytes,
+            // Blocks do not tell how long records were whose samples are packed.
+            payload_bytes: closed_payload_bytes
+                .saturating_sub(recovery.wear.payload_bytes)
+                .max(newest.payload_bytes),
             other_bytes: 0,
         });
     }
@@ -529,6 +537,9 @@ fn read_tail<S: Storage>(
             continue;
         }
         highest = highest.max(highest_id(&block, id_max));
+        // At least: their records may have had a time for each.
+        let packed = block.section().ok().flatten().map_or(0, |section| section.samples());
+        payload_bytes += 12 * packed as u64;
         summary.iter_mut().for_each(|summary| summary.add(offset, &block.header));
         last_block_ns = Some((block.header.realtime_ns, block.header.boottime_ns));
         for chunk in block.chunks().flatten() {

@@ -37,7 +37,7 @@ mod segment;
 mod summary;
 mod varint;
 
-pub use beside::{Beside, Lives};
+pub use beside::{Beside, CatalogEnd, Lives};
 pub use block::{BLOCK_HEADER_BYTES, Block, BlockHeader, Chunk, Chunks};
 pub use build::{BlockBuilder, end_mark};
 pub use catalog::{Declaration, DeclarationBatch, Joint, Type};

@@ -5,7 +5,7 @@
 use crate::block::{BLOCK_HEADER_BYTES, Block, BlockHeader};
 use crate::identity::expect;
 use crate::limits::UNIT_BYTES;
-use crate::{Error, SegmentHeader, SegmentKind, What};
+use crate::{CatalogEnd, Error, SegmentHeader, SegmentKind, What};
 
 /// Position of a walk over one segment.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Scan {
     offset: u64,
     sequence: u64,
     previous_crc: u32,
+    /// Where the last block begins; 0 before the first.
+    last_offset: u64,
     durable: u64,
 }
 
@@ -49,6 +51,7 @@ impl Scan {
             sequence: header.first_block,
             offset: UNIT_BYTES as u64,
             previous_crc: crc,
+            last_offset: 0,
             durable: 0,
             header,
         }
@@ -70,6 +73,13 @@ impl Scan {
     #[must_use]
     pub fn previous_crc(&self) -> u32 {
         self.previous_crc
+    }
+
+    /// The last block, of a catalog.
+    #[must_use]
+    pub fn catalog_end(&self) -> CatalogEnd {
+        let unit = (self.last_offset / UNIT_BYTES as u64) as u32;
+        CatalogEnd { unit, crc: self.previous_crc }
     }
 
     /// Session of the last block (of the segment, before the first): rises within a catalog.
@@ -150,6 +160,7 @@ impl Scan {
     }
 
     fn pass(&mut self, header: &BlockHeader) {
+        self.last_offset = self.offset;
         self.offset += header.block_bytes() as u64;
         self.sequence = header.sequence + 1;
         self.previous_crc = header.crc;

@@ -33,7 +33,7 @@ pub(crate) struct Declarations {
 impl Declarations {
     pub(crate) fn new(disk: Disk, session: u64, frame_bytes_max: usize, catalog: Catalog) -> Self {
         let types = Arc::new(DeclaredTypes::default());
-        types.add(catalog.iter().map(|found| (found.id, found.kind)));
+        types.add(catalog.iter().map(|found| (found.id, found.kind)), catalog.end());
         let (catalog, syncs) = (Mutex::new(catalog), AtomicU64::new(0));
         let stopped = AtomicBool::new(false);
         Declarations { disk, session, frame_bytes_max, catalog, types, syncs, stopped }
@@ -76,7 +76,8 @@ impl Declarations {
         let before = catalog.len();
         let ids = catalog.declare(&self.disk, self.session, wanted)?;
         self.count(&catalog, before);
-        self.types.add(ids.iter().copied().zip(wanted.iter().map(|(_, kind, _)| *kind)));
+        let declared = ids.iter().copied().zip(wanted.iter().map(|(_, kind, _)| *kind));
+        self.types.add(declared, catalog.end());
         Ok(ids)
     }
 
@@ -96,7 +97,7 @@ impl Declarations {
         self.count(catalog, before);
         let found = each.iter().zip(fits);
         let declared = found.filter_map(|(one, wanted)| Some((*one.as_ref().ok()?, wanted.kind)));
-        self.types.add(declared);
+        self.types.add(declared, catalog.end());
         let mut each = each.into_iter().map(|one| one.map_err(Error::from));
         let next = |why: &mut Option<Error>| why.take().map(Err).or_else(|| each.next());
         Ok(refused.iter_mut().map_while(next).collect())
@@ -114,7 +115,7 @@ impl Declarations {
         let before = catalog.len();
         let id = catalog.declare_channel(&self.disk, self.session, name, layout)?;
         self.count(&catalog, before);
-        self.types.add([(id, Type::Channel)].into_iter());
+        self.types.add([(id, Type::Channel)].into_iter(), catalog.end());
         Ok(id)
     }
 

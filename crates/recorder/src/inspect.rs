@@ -21,12 +21,22 @@ pub fn rings_of(store: StoreId, wanted: Option<&Path>) -> Vec<FoundRing> {
     RingFolder::rings(store, wanted, baro_sys::schedule::user_id()).rings
 }
 
-/// The same of the store at `path`, for root where its owner has them; with what was found there and
-/// is no ring or cannot be trusted.
+/// The same of the store at `path`, for root where its owner has them, and whoever else; with what was found
+/// where the owner has them and is no ring or cannot be trusted.
 #[must_use]
 pub fn rings_at(path: &Path, store: StoreId, wanted: Option<&Path>) -> RingSearch {
     let owner = crate::attach::owner_to_trust(path);
-    RingFolder::rings(store, wanted, owner.unwrap_or_else(|_| baro_sys::schedule::user_id()))
+    let owner = owner.unwrap_or_else(|_| baro_sys::schedule::user_id());
+    let mut found = RingFolder::rings(store, wanted, owner);
+    if baro_sys::schedule::is_root() {
+        let all = RingSearch::of_all(wanted).rings.into_iter().filter(|ring| ring.store == store);
+        for ring in all {
+            if !found.rings.iter().any(|known| known.path == ring.path) {
+                found.rings.push(ring);
+            }
+        }
+    }
+    found
 }
 
 /// Bytes in the rings of the recorders of the store at `path` that are not durable yet, and how many these

@@ -117,7 +117,8 @@ impl Closed {
 impl Recorder {
     /// Opens the store at `path` for recording: takes its lock, recovers, starts a session and the
     /// writer's threads, and takes over rings that a killed recorder left. Blocks for reading at
-    /// most two segments; see [`Opening`] for what holds here and what does not.
+    /// most two segments, and for a third of a second before it says that another process records; see
+    /// [`Opening`] for what holds here and what does not.
     ///
     /// # Errors
     /// It is no store, another process records into it, it is damaged, or memory is short.
@@ -126,17 +127,17 @@ impl Recorder {
         options.check()?;
         let disk = open_folder(path)?;
         baro_log::read_identity(&disk, path)?;
-        let lock = StoreLock::take(&disk, Role::Recording)?
+        let lock = StoreLock::take_soon(&disk, Role::Recording)?
             .map_err(|holder| Error::Busy { path: path.to_owned(), pid: holder.pid })?;
         options.says.iter().try_for_each(|says| lock.say(says))?;
         schedule::raise_open_files();
-        let (recovery, mut changed) = recover_changed(&disk, path)?;
+        let (mut recovery, mut changed) = recover_changed(&disk, path)?;
         check_retention(&options, &recovery)?;
         let mut catalog = read_catalog(&disk, &recovery)?;
         // Declarations that a killed process had written but not synced are believed from now on.
         disk.open(baro_log::CATALOG, Access::Write)?.sync_data()?;
         let session = next_session(recovery.last_session.max(catalog.session()))?;
-        complete_catalog(&disk, &recovery, session, &mut catalog, &mut changed)?;
+        complete_catalog(&disk, &mut recovery, session, &mut catalog, &mut changed)?;
         let store = recovery.identity.store;
         let home = Home::of(path, store)?;
         let rings = ring_folder(home, &options)?;

@@ -10,7 +10,7 @@
 //! (`tests/types.rs` of the store).
 
 use crate::ring::{FLOATS, Head, INTEGERS, RingReader};
-use baro_ondisk::{Kind, Samples, Type};
+use baro_ondisk::{CatalogEnd, Kind, Samples, Type};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,14 +22,16 @@ const IDS_AT_ONCE: usize = 256;
 /// The types of all ids, 0 of those that nobody has declared.
 #[derive(Debug, Default)]
 pub(crate) struct DeclaredTypes {
-    types: Mutex<Vec<u8>>,
+    types: Mutex<(Vec<u8>, Option<CatalogEnd>)>,
     changes: AtomicU64,
 }
 
 impl DeclaredTypes {
-    pub(crate) fn add(&self, declared: impl Iterator<Item = (u32, Type)>) {
+    /// These too; the catalog ends at `end` with them, durably.
+    pub(crate) fn add(&self, declared: impl Iterator<Item = (u32, Type)>, end: CatalogEnd) {
         let mut types = self.types.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut changed = false;
+        let (types, known_end) = &mut *types;
+        let mut changed = known_end.replace(end) != Some(end);
         for (id, kind) in declared {
             // One beyond it fills the table: of no other there is then said that nobody has declared it.
             let place = id.min(ID_MAX) as usize;
@@ -63,6 +65,7 @@ pub(crate) enum Fit {
 pub(crate) struct KnownTypes {
     shared: Arc<DeclaredTypes>,
     types: Vec<u8>,
+    end: Option<CatalogEnd>,
     changes: u64,
 }
 
@@ -76,7 +79,8 @@ impl KnownTypes {
         let changes = self.shared.changes.load(Ordering::Acquire);
         if changes != self.changes {
             let types = self.shared.types.lock().unwrap_or_else(PoisonError::into_inner);
-            self.types.clone_from(&types);
+            self.types.clone_from(&types.0);
+            self.end = types.1;
             self.changes = changes;
         }
     }
@@ -84,6 +88,11 @@ impl KnownTypes {
     /// The highest id that is declared, of those that the table has room for.
     pub(crate) fn highest(&self) -> u32 {
         self.types.len().saturating_sub(1) as u32
+    }
+
+    /// Where the catalog ends with them; not known without a catalog.
+    pub(crate) fn catalog_end(&self) -> Option<CatalogEnd> {
+        self.end
     }
 
     /// Whether the record that comes next in a ring is of the type of its series.
@@ -151,7 +160,7 @@ mod tests {
 
     fn known(declared: &[(u32, Type)]) -> KnownTypes {
         let shared = Arc::new(DeclaredTypes::default());
-        shared.add(declared.iter().copied());
+        shared.add(declared.iter().copied(), CatalogEnd::default());
         let mut known = KnownTypes::of(shared);
         known.look();
         known

@@ -23,7 +23,9 @@ pub use write::{DictionaryWritten, write_dictionary};
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
+use crate::segments::Declarations;
 use baro_log::{CATALOG, DICTIONARY, Declared, SeriesTable};
+use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     Declaration, Error as Format, NameParser, SegmentHeader, StoreId, Type, Watermark, What,
 };
@@ -47,8 +49,10 @@ pub struct Catalog {
     distrusted: AtomicBool,
     /// The dictionary was made of another catalog: either may know names that the other does not.
     strange: bool,
-    /// The highest id that was given, as the log tells.
-    given: u32,
+    /// What the log tells.
+    declared: Declarations,
+    /// It is not the one that the log was recorded with.
+    is_other: bool,
     /// Where the declarations begin that the dictionary does not cover.
     start: Watermark,
     tail: OnceLock<Read>,
@@ -69,7 +73,8 @@ impl Default for Catalog {
             dictionary: None,
             distrusted: AtomicBool::new(false),
             strange: false,
-            given: 0,
+            declared: Declarations::default(),
+            is_other: false,
             start: Watermark::default(),
             tail: OnceLock::new(),
             whole: OnceLock::new(),
@@ -88,15 +93,15 @@ fn fault(fault: Fault) -> Damage {
 }
 
 impl Catalog {
-    /// Reads header and last covered block, and what is behind it unless that is much. Ids up to `given` were
-    /// declared, as the log tells: where they are not, that is damage.
+    /// Reads header and last covered block, and what is behind it unless that is much. Where `declared`, which
+    /// the log tells, is not what there is, that is damage.
     pub(crate) fn open(
         storage: &AnyStorage,
         store: StoreId,
         access: Access,
-        given: u32,
+        declared: Declarations,
     ) -> Result<Self> {
-        let mut catalog = Catalog { given, ..Catalog::default() };
+        let mut catalog = Catalog { declared, ..Catalog::default() };
         match storage.open(CATALOG, access) {
             Ok(file) => {
                 catalog.bytes = file.size_bytes()?;
@@ -118,6 +123,13 @@ impl Catalog {
             Err(found) => catalog.opening.push(fault(found)),
         }
         catalog.fit()?;
+        if let Some(end) = declared.end.filter(|_| catalog.header.is_some()) {
+            catalog.is_other = !baro_log::has_catalog_end(storage, end, declared.epoch)?;
+            let (file, offset) = (CATALOG.to_owned(), u64::from(end.unit) * UNIT_BYTES as u64);
+            let (source, loss) = (Source::OtherCatalog, Loss::Declarations);
+            let damage = Damage { file, offset, source, loss };
+            catalog.opening.extend(catalog.is_other.then_some(damage));
+        }
         catalog.read_ahead();
         Ok(catalog)
     }
@@ -179,6 +191,11 @@ impl Catalog {
         }
     }
 
+    /// Whether it is not the one that the log was recorded with.
+    pub(crate) fn is_other(&self) -> bool {
+        self.is_other
+    }
+
     /// What the dictionary does not cover.
     fn tail(&self) -> &Read {
         self.tail.get_or_init(|| {
@@ -195,10 +212,11 @@ impl Catalog {
         let dictionary = self.dictionary.as_ref().map_or(0, |found| found.header.highest_id);
         let found = read.table.highest_id().max(dictionary);
         let told = self.opening.iter().chain(&read.damage).any(Damage::is_loss);
-        (found < self.given && !told).then(|| Damage {
+        let expected = self.declared.highest_id;
+        (found < expected && !told).then(|| Damage {
             file: CATALOG.to_owned(),
             offset: read.end.offset,
-            source: Source::Short { expected: self.given, found },
+            source: Source::Short { expected, found },
             loss: Loss::Declarations,
         })
     }

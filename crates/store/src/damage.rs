@@ -111,6 +111,8 @@ pub enum Source {
         /// How many there are.
         found: u32,
     },
+    /// The catalog does not have the block that was its last one when the newest segment was begun, or ended.
+    OtherCatalog,
     /// Two recorders have written at the same time.
     Mixed {
         /// The session that began later.
@@ -163,7 +165,7 @@ impl Damage {
                     returns; if they are right, a declaration is lost: check the device (smartctl, \
                     dmesg)";
         }
-        if matches!(self.source, Source::Short { .. }) {
+        if matches!(self.source, Source::Short { .. } | Source::OtherCatalog) {
             return "put the newest catalog back if there is a copy of it (baro backup); without it copy what \
                     is readable, under made-up names: baro recover STORE NEW";
         }
@@ -232,6 +234,15 @@ impl fmt::Display for Damage {
                     "expected declarations of ids up to {expected}, found them up to {found}"
                 )?;
             }
+            Source::OtherCatalog => f.write_str(
+                "expected the catalog that the newest segment was recorded with, found another one: of an \
+                 earlier time, or of a copy of this store that went on by itself; series may have the names of \
+                 others",
+            )?,
+            Source::Earlier if self.loss == Loss::Replaced => f.write_str(
+                "a recorder has met files that were put back from an earlier time, or came from a copy of this \
+                 store",
+            )?,
             Source::Earlier => f.write_str("damage that a settling met")?,
             Source::Unread => {
                 f.write_str("a segment that could not be read was reused by a recorder")?

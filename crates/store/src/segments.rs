@@ -7,12 +7,12 @@
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use baro_log::{
-    Blocks, Rebuilt, closed_highest_id, kept_epochs, kept_name, rebuild, segment_name, was_begun,
+    Blocks, Rebuilt, closed_catalog, kept_epochs, kept_name, rebuild, segment_name, was_begun,
 };
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
-    Beside, DeadTail, Error as Format, Identity, Lives, Recycled, SegmentHeader, SegmentKind,
-    Summary, Wear, What, WhenFull,
+    Beside, CatalogEnd, DeadTail, Error as Format, Identity, Lives, Recycled, SegmentHeader,
+    SegmentKind, Summary, Wear, What, WhenFull,
 };
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
@@ -78,6 +78,17 @@ pub(crate) struct Segments {
     pub(crate) newest_epoch: u64,
 }
 
+/// What the log tells of the catalog.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Declarations {
+    /// The highest id that was given; 0 if nothing tells.
+    pub(crate) highest_id: u32,
+    /// The catalog's last block, when the newest segment was begun or ended.
+    pub(crate) end: Option<CatalogEnd>,
+    /// Epoch of that segment.
+    pub(crate) epoch: u64,
+}
+
 impl Segments {
     /// Those of this epoch and later ones.
     pub(crate) fn since(&self, epoch: u64) -> Segments {
@@ -87,16 +98,20 @@ impl Segments {
         Segments { started, dead, ends, summaries, ..Segments::default() }
     }
 
-    /// The highest id that was given, as headers tell, and the end of the last session if it was closed in
-    /// order. Not known of a copy that was made one file after another: then 0.
-    pub(crate) fn given_id(&self, storage: &AnyStorage, access: Access) -> Result<u32> {
+    /// What the log tells of the catalog: its headers, and the end of the last session if it was closed in
+    /// order. Nothing of a copy that was made one file after another.
+    pub(crate) fn declared(&self, storage: &AnyStorage, access: Access) -> Result<Declarations> {
         let newest = self.started.last().filter(|s| matches!(s.file, SegmentFile::Log(_)));
-        let Some(newest) = newest else { return Ok(0) };
-        if baro_log::backup_reaches(storage).is_some_and(|to| newest.header.epoch <= to) {
-            return Ok(0);
+        let Some(newest) = newest else { return Ok(Declarations::default()) };
+        let epoch = newest.header.epoch;
+        if baro_log::backup_reaches(storage).is_some_and(|to| epoch <= to) {
+            return Ok(Declarations::default());
         }
         let file = storage.open(&newest.file.name(), access)?;
-        Ok(closed_highest_id(&file, &newest.header)?.max(self.beside.highest_id))
+        let (highest_id, end) = closed_catalog(&file, &newest.header)?;
+        let told = self.beside.catalog.filter(|_| epoch == self.newest_epoch);
+        let highest_id = highest_id.max(self.beside.highest_id);
+        Ok(Declarations { highest_id, end: end.or(told), epoch })
     }
 }
 
@@ -133,7 +148,22 @@ pub(crate) fn read_segments(
         first.started.retain(|segment| segment.header.epoch <= newest);
     }
     first.damage.extend(replaced);
+    // Beside a writer the log may have gone on since its headers were read.
+    if is_behind_copies(&first) {
+        let again = read_once(storage, identity, access)?;
+        if is_behind_copies(&again) && again.newest_epoch == first.newest_epoch {
+            let (file, offset, source) = (baro_log::FOLDER.to_owned(), 0, Source::Earlier);
+            first.damage.push(Damage { file, offset, source, loss: Loss::Replaced });
+        }
+    }
     Ok(first)
+}
+
+/// Whether there is a copy of a segment that is newer than the log: one is made of segments of the log only.
+fn is_behind_copies(found: &Segments) -> bool {
+    let newest = found.started.last();
+    let is_copy = newest.is_some_and(|newest| matches!(newest.file, SegmentFile::Kept(_)));
+    is_copy && found.unread == 0
 }
 
 /// Looks at all headers until two in a row have found the same.
@@ -149,14 +179,14 @@ fn differs(storage: &AnyStorage, found: &Segments) -> Option<(Lives, Lives)> {
     }
     let there = Lives::of(&others(found));
     let copied = || baro_log::backup_reaches(storage).is_some_and(|to| found.newest_epoch <= to);
-    (told != there && !copied()).then_some((told, there))
+    (!there.are(&told) && !copied()).then_some((told, there))
 }
 
 /// The others beside the newest, by their files.
-fn others(found: &Segments) -> BTreeMap<u32, u64> {
+fn others(found: &Segments) -> BTreeMap<u32, (u64, u64)> {
     let others = found.started.iter().filter(|s| s.header.epoch != found.newest_epoch);
     let place = |s: &SegmentRef| match s.file {
-        SegmentFile::Log(index) => Some((index, s.header.epoch)),
+        SegmentFile::Log(index) => Some((index, (s.header.epoch, s.header.session))),
         SegmentFile::Kept(_) => None,
     };
     others.filter_map(place).collect()

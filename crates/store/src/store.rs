@@ -159,8 +159,8 @@ impl Store {
         // After the log: what was recycled meanwhile is in a run that is found now.
         self.runs = Runs::open(storage, self.identity.store, &self.runs.files)?;
         self.held = Mutex::default();
-        let given = self.segments.given_id(storage, access)?;
-        self.catalog = Catalog::open(storage, self.identity.store, access, given)?;
+        let declared = self.segments.declared(storage, access)?;
+        self.catalog = Catalog::open(storage, self.identity.store, access, declared)?;
         let frames = || self.catalog.channels() > 0;
         let (pins, beside) = (&self.pins, (&self.runs.manifest, frames));
         self.copies = pinned::missing(storage, self.identity.store, pins, &self.segments, beside)?;

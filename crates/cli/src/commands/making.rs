@@ -6,6 +6,7 @@
 //! Invariant: after a failure or SIGINT, SIGTERM, SIGHUP the folder is as it was. Held by
 //! `what_is_not_whole_is_not_there`.
 
+use crate::advice::is_store;
 use crate::failure::{Failure, Result};
 use crate::size::show_bytes;
 use baro_sys::disk::Disk;
@@ -97,6 +98,7 @@ pub(crate) struct NewFile {
 impl NewFile {
     /// Begins it; with `force` in the place of a file that is there.
     pub(crate) fn create(path: &Path, force: bool) -> Result<Self> {
+        outside(path)?;
         watch()?;
         let begun = if force { PacedOutput::replace(path) } else { PacedOutput::create(path) };
         let out = begun.map_err(|error| match error.kind() {
@@ -152,6 +154,19 @@ pub(crate) fn ordinary(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a file in a store's folder: it might take the place of one of the store's own.
+fn outside(path: &Path) -> Result<()> {
+    let at = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    match at.ancestors().skip(1).find(|above| is_store(above)) {
+        Some(store) => {
+            let (path, store) = (path.display(), store.display());
+            Err(format!("{path}: it would lie in the store {store}: name a file in another place")
+                .into())
+        }
+        None => Ok(()),
+    }
+}
+
 /// What to do where the disk is full. A file that `--force` was to replace is as it was.
 const FULL: &str = "; nothing of it is kept: make room there, or name a file in another place";
 
@@ -198,6 +213,7 @@ pub(crate) struct NewFolder {
 
 impl NewFolder {
     pub(crate) fn create(path: &Path) -> Result<Self> {
+        outside(path)?;
         watch()?;
         if files::exists(path) {
             let folder = path.display();

@@ -78,7 +78,8 @@ impl Drop for ShortQueue {
 }
 
 fn give_up<T>(error: &crate::failure::Failure) -> Option<T> {
-    say!("baro: --short-queue: {error}; recording goes on without");
+    let root = if baro_sys::schedule::is_root() { "" } else { "; it needs root" };
+    say!("baro: --short-queue: {error}{root}; recording goes on without");
     None
 }
 

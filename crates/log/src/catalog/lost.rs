@@ -4,7 +4,7 @@
 //! Invariant: a name that either file has is declared after this, under the id that it had. Held by
 //! `names_that_only_the_dictionary_has_are_declared_again` (the store's `tests/damage/changed.rs`).
 
-use super::{Catalog, DICTIONARY};
+use super::{Catalog, DICTIONARY, Inserted};
 use crate::Result;
 use baro_ondisk::limits::{LAYOUT_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, DictionaryEntry, DictionaryHeader, Layout, layout_at, name_page};
@@ -23,15 +23,25 @@ pub(super) fn dictionary_header<S: Storage>(storage: &S) -> Option<DictionaryHea
 impl Catalog {
     /// Declares what a dictionary knows that was made of another catalog, and this one does not, durably, under the ids that it has
     /// there, and takes the dictionary away: it is made anew of what is declared. Returns how many were
-    /// declared. Pages that are damaged are passed over; where the dictionary cannot be read it stays.
+    /// declared, and how many have an id or a name there that is another's here: those tell of another history of the
+    /// store. Where there are some and `is_right`, which says that this catalog is the one that the log tells of, nothing
+    /// is declared. Pages that are damaged are passed over; where the dictionary cannot be read it stays.
     /// `session` as for [`Catalog::declare`]. Blocks for the device.
     ///
     /// # Errors
     /// The catalog is full, or the device fails; then nothing of it is declared.
-    pub fn take_from_dictionary<S: Storage>(&mut self, storage: &S, session: u64) -> Result<usize> {
-        let Some(header) = self.strange.take() else { return Ok(0) };
-        let before = self.table.len();
-        let read = self.insert_from(storage, &header);
+    pub fn take_from_dictionary<S: Storage>(
+        &mut self,
+        storage: &S,
+        session: u64,
+        is_right: bool,
+    ) -> Result<(usize, usize)> {
+        let Some(header) = self.strange.take() else { return Ok((0, 0)) };
+        let (before, mut others) = (self.table.len(), 0);
+        let read = self.insert_from(storage, &header, &mut others);
+        if others > 0 && is_right {
+            self.table.truncate(before);
+        }
         let appended = self.append_from(storage, session, before);
         if appended.is_err() {
             self.table.truncate(before);
@@ -41,14 +51,16 @@ impl Catalog {
             storage.remove(DICTIONARY)?;
             storage.sync_folder("")?;
         }
-        Ok(self.table.len() - before)
+        Ok((self.table.len() - before, others))
     }
 
-    /// Puts what the dictionary knows into memory; an error if it cannot be read.
+    /// Puts what the dictionary knows into memory, and counts what contradicts the catalog; an error if it
+    /// cannot be read.
     fn insert_from<S: Storage>(
         &mut self,
         storage: &S,
         header: &DictionaryHeader,
+        others: &mut usize,
     ) -> baro_sys::Result<()> {
         let file = storage.open(DICTIONARY, Access::Read)?;
         // All of it was written once: what its header counts is there, or it is damaged.
@@ -80,7 +92,12 @@ impl Catalog {
                     let layout = found.map(Cow::Owned);
                     let new = Declaration { id, kind, name, unit, joint: None, layout };
                     // What the catalog has of this name or id stays.
-                    let _ = self.table.insert(&new);
+                    let found = match self.table.insert(&new) {
+                        Ok(Inserted::Name(at)) => self.table.id_and_kind(at) == Some((id, kind)),
+                        Ok(Inserted::Id(_)) => false,
+                        Ok(Inserted::New(_)) | Err(_) => true,
+                    };
+                    *others += usize::from(!found);
                 }
                 ControlFlow::Continue(())
             });

@@ -212,10 +212,15 @@ impl Guard {
         {
             self.relocked.part = Some(part);
         }
+        // Where its file is the one that was locked, the lock on it is this recorder's.
+        if !self.names.is_lock_replaced {
+            self.names.unlocked = self.relocked.part.is_none();
+            return;
+        }
         match self.disk.lock(Role::Recording.file()) {
             Ok(Ok(lock)) => {
                 self.relocked.named = Some(lock);
-                self.relocked.refused = false;
+                (self.relocked.refused, self.names.is_lock_replaced) = (false, false);
                 self.names.know(&self.disk, Role::Recording.file());
                 self.names.unlocked = self.names.is_store_replaced && self.relocked.part.is_none();
             }

@@ -131,7 +131,7 @@ pub struct Engine {
     /// segment is started.
     told: Option<Summary>,
     /// Segments that have been started, by their files.
-    lives: BTreeMap<u32, u64>,
+    lives: BTreeMap<u32, (u64, u64)>,
     /// Files of which it is not known for certain which segment they hold.
     unsure: BTreeSet<u32>,
     /// Of these, those of which nobody knows what they hold.
@@ -245,6 +245,7 @@ impl Engine {
                 changed: recovery.changed,
                 unread: recovery.segments.beside.unread,
                 highest_id: recovery.segments.beside.highest_id,
+                catalog: None,
                 generation: recovery.segments.beside.generation,
                 recycled: Some(recovery.recycled),
             },

@@ -221,8 +221,8 @@ fn field_extra(formatter: &mut fmt::Formatter<'_>, found: &str) -> fmt::Result {
     }
     write!(
         formatter,
-        "{found:?}; a series name with a comma needs quotes around it; numbers as 21,5 need ; between \
-         columns and --decimal-comma"
+        "{found:?}; a series name with a comma needs quotes around it; numbers as 21,5 need --decimal-comma, \
+         ; between columns, and a header such as time;series;value"
     )
 }
 

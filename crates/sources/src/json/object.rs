@@ -239,9 +239,8 @@ fn many<'a>(
         if raw.get() == "null" && (rest.len() > 1 || kind.is_some_and(|kind| kind != Kind::F64)) {
             continue;
         }
-        let is_number = || matches!(raw.get().as_bytes().first(), Some(b'-' | b'0'..=b'9'));
         let is_asked = rest.len() > 1 && !all_are_values && role(form, key).is_none();
-        if is_asked && is_called_id(key) && is_number() {
+        if is_asked && is_called_id(key) {
             return Err(JsonProblem::Id { key: quote(key) });
         }
         let (value, mark) = typed(key, raw, kind)?;

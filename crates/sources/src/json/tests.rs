@@ -309,6 +309,9 @@ fn a_named_value_is_long() {
         ("{\"sensor\":\"a\",\"metric\":\"b\",\"value\":1}", "found \"sensor\" and \"metric\""),
         ("{\"sensor\":\"a\",\"_value\":2,\"value\":1}", "found \"_value\" and \"value\""),
         ("{\"sensor_id\":7,\"value\":1}", "--columns sensor_id=series"),
+        // A text, too, would make one series of two devices.
+        ("{\"device_id\":\"d1\",\"temp\":1}", "--columns device_id=label"),
+        ("{\"temp\":1,\"Id\":true}", "--columns Id=label"),
         ("{\"value\":1,\"state\":\"on\"}", "what \"state\" is beside \"value\""),
         (
             "{\"name\":\"a\",\"value\":1,\"id\":\"7\"}",

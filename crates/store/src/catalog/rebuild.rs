@@ -9,7 +9,7 @@
 use crate::{Result, Store};
 use baro_log::{CATALOG, CATALOG_NEW, CatalogWriter};
 use baro_ondisk::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, UNIT_BYTES};
-use baro_ondisk::{Declaration, Kind, Scan, SegmentHeader, SegmentKind, Type};
+use baro_ondisk::{Beside, Declaration, Kind, Scan, SegmentHeader, SegmentKind, Type};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{Access, AnyFile, Storage, StorageFile};
 use std::collections::BTreeMap;
@@ -106,7 +106,10 @@ impl Store {
         let file = self.storage.open(CATALOG_NEW, Access::WriteDirect).unwrap_or(buffered);
         let mut piece = AlignedBuffer::unlocked(SEGMENT_BYTES_MIN as usize)?;
         piece.fill(0);
-        let (unit, crc) = header.encode();
+        let mut unit = header.encode().0;
+        // Segments up to this one tell of the catalog before it. Of one that was not theirs that stays told.
+        let generation = if self.catalog.is_other() { 0 } else { self.segments.newest_epoch };
+        let crc = Beside { generation, ..Beside::default() }.put(&mut unit);
         for offset in (0..segment_bytes).step_by(SEGMENT_BYTES_MIN as usize) {
             let start = piece.get_mut(..UNIT_BYTES).unwrap_or(&mut []);
             if offset == 0 {

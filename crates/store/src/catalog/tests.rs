@@ -56,7 +56,8 @@ fn portions_give_the_dictionary_that_one_go_gives() {
         let done = done.unwrap();
         assert_eq!((done.names as usize, done.written_bytes), (expected.len(), paced));
         assert_eq!(done.written_bytes > done.bytes, names_max < usize::MAX);
-        let catalog = Catalog::open(&any, STORE, Access::ReadDirect, 0).unwrap();
+        let catalog =
+            Catalog::open(&any, STORE, Access::ReadDirect, Declarations::default()).unwrap();
         assert_eq!((catalog.uncovered(), catalog.len()), (0, expected.len()));
         assert!(names(&catalog) == expected && catalog.damage().is_empty());
         assert!(catalog.check(|_| {}).is_empty());
@@ -75,14 +76,15 @@ fn a_scan_that_meets_damage_goes_on_where_it_was() {
     declaring.declare(&disk, 1 << 32 | 1, &wanted).unwrap();
     write_portions(&any, STORE, usize::MAX, &mut |_| {}).unwrap().unwrap();
     declaring.declare(&disk, 1 << 32 | 1, &[("a first", Type::F64, "")]).unwrap();
-    let sound = Catalog::open(&any, STORE, Access::ReadDirect, 0).unwrap();
+    let sound = Catalog::open(&any, STORE, Access::ReadDirect, Declarations::default()).unwrap();
     let pages = sound.dictionary.as_ref().unwrap().header.name_pages;
     let mut expected = names(&sound);
     expected.sort();
     assert!(pages > 5 && expected.len() == 5001);
     for page in 0..pages {
         disk.flip(DICTIONARY, u64::from(page + 1) * 4096 + 1000, 4);
-        let catalog = Catalog::open(&any, STORE, Access::ReadDirect, 0).unwrap();
+        let catalog =
+            Catalog::open(&any, STORE, Access::ReadDirect, Declarations::default()).unwrap();
         assert!(catalog.damage().is_empty());
         let mut found = names(&catalog);
         found.sort();

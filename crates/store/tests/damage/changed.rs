@@ -19,7 +19,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// A session with one sample at each of these times, whose value is `value`.
-fn session(path: &Path, times_ns: &[i64], value: f64) -> Vec<String> {
+pub(super) fn session(path: &Path, times_ns: &[i64], value: f64) -> Vec<String> {
     let recorder = Recorder::open(path, options()).unwrap();
     let id = recorder.declare(&[("s", Type::F64, "")]).unwrap()[0];
     let mut producer = recorder.producer().unwrap();
@@ -45,7 +45,7 @@ fn put(path: &Path, manifest: &Manifest) {
 }
 
 /// Times and values that a query finds, and what it says.
-fn samples(path: &Path) -> (Vec<(i64, f64)>, Vec<Damage>) {
+pub(super) fn samples(path: &Path) -> (Vec<(i64, f64)>, Vec<Damage>) {
     let store = Store::open(path).unwrap();
     let mut found = Vec::new();
     let notes = store.query_ids(&[1], &Query::raw(Interval::ALL), |batch| {
@@ -56,7 +56,7 @@ fn samples(path: &Path) -> (Vec<(i64, f64)>, Vec<Damage>) {
     (found, notes.unwrap().read.damage)
 }
 
-fn verified(path: &Path) -> (bool, Vec<Damage>) {
+pub(super) fn verified(path: &Path) -> (bool, Vec<Damage>) {
     let report = verify(&Store::open(path).unwrap(), Access::Read, |_, _| {}).unwrap();
     (report.is_whole(), report.damage)
 }
@@ -224,7 +224,7 @@ fn a_segment_that_could_not_be_read_is_told_also_when_it_was_reused() {
 }
 
 /// A session that declares a series, with one sample: its id, and what is told at the end.
-fn declares(path: &Path, name: &str) -> (u32, Vec<String>) {
+pub(super) fn declares(path: &Path, name: &str) -> (u32, Vec<String>) {
     let recorder = Recorder::open(path, options()).unwrap();
     let id = recorder.declare(&[(name, Type::F64, "")]).unwrap()[0];
     recorder.producer().unwrap().push_sample(id, i64::from(id), 0.5).unwrap();
@@ -259,7 +259,7 @@ fn an_id_that_only_records_know_is_not_given_again() {
     assert!(!verified(&killed.0).0, "what has no name any more is told");
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(super) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let (entry, to) = (entry.unwrap(), to.to_owned());
@@ -295,6 +295,9 @@ fn a_catalog_that_lost_its_end_gives_no_id_twice() {
                 |found: &Damage| found.loss == Loss::Declarations && found.file == CATALOG;
             assert!(damage.iter().any(is_short), "{damage:?}");
             let (id, told) = declares(path, "d");
+            // From the second time on it is known besides.
+            let before = usize::from(told.len() == 2 && told[0].contains("belong together"));
+            let told = &told[before..];
             assert!(id > highest && told.len() == 1, "{settles} {id} {highest} {told:?}");
             // The first time there is a dictionary that still has them.
             let all_back = settles && highest == 3;

@@ -9,4 +9,5 @@ mod changed;
 mod common;
 mod hostile;
 mod hostile_runs;
+mod sisters;
 mod unreadable;

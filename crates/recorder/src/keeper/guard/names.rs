@@ -7,8 +7,11 @@
 use super::NAMES_MAX;
 use super::copies::Copies;
 use crate::keeper::Holds;
-use baro_log::{CATALOG, FOLDER, IDENTITY, LOCK, MANIFEST, pin_name, run_name};
-use baro_ondisk::{Manifest, StoreId};
+use baro_log::{
+    CATALOG, FOLDER, IDENTITY, LOCK, MANIFEST, pin_name, read_catalog_header, run_name,
+};
+use baro_ondisk::limits::UNIT_BYTES;
+use baro_ondisk::{Identity, Manifest, StoreId};
 use baro_sys::disk::{Disk, Found};
 use baro_sys::storage::{Access, Storage, StorageFile};
 use std::collections::BTreeSet;
@@ -37,6 +40,8 @@ pub(super) struct Names {
     pub(super) unlocked: bool,
     /// The file `store` is not the one that was locked when the store was opened.
     pub(super) is_store_replaced: bool,
+    /// The same of the file of the lock.
+    pub(super) is_lock_replaced: bool,
     /// What was said of pins and runs.
     said: BTreeSet<String>,
 }
@@ -53,6 +58,7 @@ impl Names {
             copies: Copies::default(),
             unlocked: false,
             is_store_replaced: false,
+            is_lock_replaced: false,
             said: BTreeSet::new(),
         }
     }
@@ -84,6 +90,18 @@ impl Names {
             if identity(known) != identity(&now) && (name == IDENTITY || name == LOCK) {
                 self.unlocked = true;
                 self.is_store_replaced |= name == IDENTITY;
+                self.is_lock_replaced |= name == LOCK;
+            }
+            // Who writes over it in place leaves its name and its bytes.
+            let is_touched =
+                known.map(|found| found.modified_ns) != now.map(|found| found.modified_ns);
+            let is_other = match name {
+                IDENTITY => is_touched && !is_store(disk, store),
+                CATALOG => all && !is_catalog(disk, store),
+                _ => false,
+            };
+            if is_other && now.is_some() {
+                said.push(format!("{name} was written over while recording: {without}"));
             }
             said.extend(changed(name, known.as_ref(), now.as_ref(), without));
             *known = now;
@@ -153,6 +171,24 @@ impl Names {
         let less = settled < self.settled;
         self.settled = self.settled.max(settled);
         !less
+    }
+}
+
+/// Whether the file `store` says that this is the store of that id; yes too if it cannot be read.
+fn is_store(disk: &Disk, store: StoreId) -> bool {
+    let mut unit = [0; UNIT_BYTES];
+    let read = disk.open(IDENTITY, Access::Read).and_then(|file| file.read_at(0, &mut unit));
+    let Ok(read) = read else { return true };
+    let found = Identity::decode(unit.get(..read).unwrap_or(&[]));
+    found.is_ok_and(|found| found.store == store)
+}
+
+/// Whether the catalog begins with the header of one of that store; yes too if it cannot be read.
+fn is_catalog(disk: &Disk, store: StoreId) -> bool {
+    let Ok(file) = disk.open(CATALOG, Access::ReadDirect) else { return true };
+    match read_catalog_header(&file) {
+        Ok((header, _)) => header.store == store,
+        Err(error) => !matches!(error, baro_log::Error::Format { .. }),
     }
 }
 

@@ -57,7 +57,8 @@ impl Engine {
         let Some(told) = self.told.filter(|told| told.epoch == segment.epoch) else { return };
         let Some(mut unit) = self.free_units.pop() else { return };
         let (mut bytes, _) = segment.header.encode_with(&[], &self.wear_now(), Some(&told));
-        Beside { highest_id: self.beside.highest_id, ..Beside::default() }.put(&mut bytes);
+        let Beside { highest_id, catalog, .. } = self.beside;
+        Beside { highest_id, catalog, ..Beside::default() }.put(&mut bytes);
         unit.copy_from_slice(&bytes);
         let place = (segment.index, last, UNIT_BYTES);
         let positions = Some(self.flights.positions());

@@ -123,7 +123,7 @@ impl Engine {
         }));
         let (mut bytes, _) = header.encode_with(&self.dead, &self.wear_now(), self.told.as_ref());
         let crc = self.beside(index).put(&mut bytes);
-        self.lives.insert(index, self.epoch);
+        self.lives.insert(index, (self.epoch, self.start.session));
         unit.copy_from_slice(&bytes);
         self.previous_crc = crc;
         let (epoch, first_block, offset) = (self.epoch, self.next_block, UNIT_BYTES as u64);
@@ -151,10 +151,12 @@ impl Engine {
         Beside { segments, recycled: Some(self.recycled()), ..self.beside }
     }
 
-    /// Which ids are declared by now: headers tell it, so that a catalog that lost its end gives none anew.
+    /// Which ids are declared by now, and where the catalog ends: headers tell it, so that one that lost its end
+    /// gives none anew, and another one is not taken for it.
     pub(super) fn note_highest_id(&mut self) {
         self.types.look();
         self.beside.highest_id = self.beside.highest_id.max(self.types.highest());
+        self.beside.catalog = self.types.catalog_end();
     }
 
     /// What the store's writers have handed to the device up to now.
