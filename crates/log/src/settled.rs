@@ -76,23 +76,39 @@ pub fn mend_settled(disk: &Disk, recovery: &mut Recovery) -> Result<Option<Strin
     }
     // Into a backup the manifest comes before the log.
     let reached = newest.max(backup_reaches(disk).unwrap_or(0));
-    if recovery.last_epoch <= reached || !recovery.segments.damaged.is_empty() {
+    let is_other = |found: &Manifest| {
+        let mut headers = recovery.segments.started.iter().map(|(header, _)| header);
+        let last = headers.find(|header| header.epoch == found.settled.last_epoch());
+        let is_it = |session| found.settled.session_crc(session) == found.settled_crc;
+        found.settled_crc != 0 && last.is_some_and(|last| !is_it(last.session))
+    };
+    let others = read_manifest(disk, recovery.identity.store).is_some_and(|found| is_other(&found));
+    let is_more = recovery.last_epoch > reached;
+    if !is_more && !others || !recovery.segments.damaged.is_empty() {
         return Ok(None);
     }
     let _lock =
         ManifestLock::take(disk, "begins to record", &mut |_, waited_ns| waited_ns < PATIENCE_NS)?;
     let found = read_manifest(disk, recovery.identity.store);
-    let Some(mut manifest) = found.filter(|found| found.settled.last_epoch() > newest) else {
+    let is_wrong = |found: &Manifest| found.settled.last_epoch() > newest || is_other(found);
+    let Some(mut manifest) = found.filter(is_wrong) else {
         return Ok(None);
     };
     let last = manifest.settled.last_epoch();
-    manifest.settled = Settled::default();
+    (manifest.settled, manifest.settled_crc) = (Settled::default(), 0);
     manifest.lost_blocks = manifest.lost_blocks.saturating_add(1);
     manifest.generation += 1;
     write_manifest(disk, &manifest)?;
     let generation = &mut recovery.segments.beside.generation;
     *generation = manifest.generation.max(*generation);
     recovery.last_epoch = newest;
+    if last <= newest {
+        return Ok(Some(format!(
+            "{MANIFEST} says that a segment of epoch {last} is settled, and the one of the log is of another \
+             session: it is of a copy of this store that went on by itself. All of the log counts as unsettled \
+             now (put the right runs back from a copy)"
+        )));
+    }
     Ok(Some(format!(
         "{MANIFEST} says that epoch {last} is settled, and the log has never come further than \
          {newest}: somebody has changed one of them. All of the log counts as unsettled now"

@@ -30,6 +30,14 @@ impl Settled {
         if self.end == 0 { self.epoch.saturating_sub(1) } else { self.epoch }
     }
 
+    /// What tells the segment that is settled last from that of another history of the store, which has the same
+    /// epoch: `session` is that of the segment of [`Settled::last_epoch`].
+    #[must_use]
+    pub fn session_crc(&self, session: u64) -> u32 {
+        let epoch = crc32c(0, &self.last_epoch().to_le_bytes());
+        crc32c(epoch, &session.to_le_bytes()).max(1)
+    }
+
     /// Whether the block with this sequence in the segment of `epoch` is in a run.
     #[must_use]
     pub fn covers(&self, epoch: u64, sequence: u64) -> bool {
@@ -66,8 +74,10 @@ pub struct Manifest {
     pub generation: u64,
     /// How far the log is settled.
     pub settled: Settled,
+    /// [`Settled::session_crc`]; 0 if that is not told.
+    pub settled_crc: u32,
     /// Blocks of the log that were damaged or missing when they were to be settled: what they held
-    /// is in no run.
+    /// is in no run. More than 2^32 - 1 are as many.
     pub lost_blocks: u64,
     /// Number of the next run.
     pub next_run: u64,
@@ -119,7 +129,9 @@ impl Manifest {
         put(&mut bytes, 48, &self.settled.end.to_le_bytes());
         put(&mut bytes, 56, &self.next_run.to_le_bytes());
         put(&mut bytes, 64, &(self.runs.len() as u32).to_le_bytes());
-        put(&mut bytes, 72, &self.lost_blocks.to_le_bytes());
+        let lost_blocks = u32::try_from(self.lost_blocks).unwrap_or(u32::MAX);
+        put(&mut bytes, 72, &lost_blocks.to_le_bytes());
+        put(&mut bytes, 76, &self.settled_crc.to_le_bytes());
         for (at, run) in self.runs.iter().enumerate() {
             let at = HEAD_BYTES + at * ENTRY_BYTES;
             put(&mut bytes, at, &run.id.to_le_bytes());
@@ -211,7 +223,8 @@ impl Manifest {
             generation: u64_at(bytes, 32),
             settled: Settled { epoch: u64_at(bytes, 40), end: u64_at(bytes, 48) },
             next_run: u64_at(bytes, 56),
-            lost_blocks: u64_at(bytes, 72),
+            lost_blocks: u64::from(u32_at(bytes, 72)),
+            settled_crc: u32_at(bytes, 76),
             runs: (0..runs).map(run).collect(),
             deletions: decode_deletions(bytes, runs, deletions)?,
         };
@@ -349,6 +362,7 @@ mod tests {
             store: StoreId([7; 16]),
             generation: 3,
             settled: Settled { epoch: 9, end: 77 },
+            settled_crc: 1 << 31,
             lost_blocks: 5,
             next_run: 200,
             runs: (0..150).map(|id| run(id, (id % 3) as u8)).collect(),

@@ -451,6 +451,13 @@ impl Settler {
         if manifest.runs.len() > RUNS_MAX {
             return Err(Error::Runs { limit: RUNS_MAX });
         }
+        let (settled, last) = (manifest.settled, manifest.settled.last_epoch());
+        let mut headers = self.store.segments.started.iter().map(|segment| segment.header);
+        if let Some(header) = headers.find(|header| header.epoch == last) {
+            manifest.settled_crc = settled.session_crc(header.session);
+        } else if last != self.store.runs.manifest.settled.last_epoch() {
+            manifest.settled_crc = 0;
+        }
         write_manifest(storage, &manifest)?;
         let files = std::mem::take(&mut self.store.runs.files);
         self.store.runs = Runs::open(storage, self.store.identity.store, &files)?;

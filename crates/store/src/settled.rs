@@ -28,10 +28,12 @@ impl Store {
     /// damaged header may be that of the segment which was settled last; then it is believed.
     pub(crate) fn trust_settled(&mut self) -> Result<()> {
         self.runs.damage.extend(self.older());
-        let settled = self.runs.manifest.settled;
+        let (settled, crc) = (self.runs.manifest.settled, self.runs.manifest.settled_crc);
         // Into a backup the manifest comes before the log.
         let reaches = baro_log::backup_reaches(&self.storage).unwrap_or(0);
-        let beyond = |segments: &Segments| beyond(settled, segments, reaches);
+        let beyond = |segments: &Segments| {
+            beyond(settled, segments, reaches).or_else(|| of_another(settled, crc, segments))
+        };
         let Some(mut damage) = beyond(&self.segments) else { return Ok(()) };
         // Whoever records and settles may have begun that segment since the log was looked at.
         if damage.offset == EPOCH_AT {
@@ -43,7 +45,7 @@ impl Store {
         }
         self.runs.damage.push(damage);
         let manifest = &mut self.runs.manifest;
-        manifest.settled = Settled::default();
+        (manifest.settled, manifest.settled_crc) = (Settled::default(), 0);
         // Whoever writes a manifest mends this, and it stays told.
         manifest.lost_blocks = manifest.lost_blocks.saturating_add(1);
         Ok(())
@@ -92,6 +94,7 @@ fn older(known: u64, found: u64) -> Option<Damage> {
 /// Offsets in the manifest.
 const EPOCH_AT: u64 = 40;
 const END_AT: u64 = 48;
+const CRC_AT: u64 = 76;
 
 /// What is wrong with it, as far as headers tell, and the mark of a backup that reaches so far.
 fn beyond(settled: Settled, segments: &Segments, reaches: u64) -> Option<Damage> {
@@ -109,6 +112,18 @@ fn beyond(settled: Settled, segments: &Segments, reaches: u64) -> Option<Damage>
     let next = headers().find(|header| header.epoch == settled.epoch + 1)?;
     let ends = next.session == last.session && next.first_block < settled.end;
     ends.then(|| damage("settled end", END_AT, next.first_block, settled.end))
+}
+
+/// That the segment which is settled last is of another session here: the manifest is of a copy of the store that
+/// went on by itself.
+fn of_another(settled: Settled, crc: u32, segments: &Segments) -> Option<Damage> {
+    let mut headers = segments.started.iter().map(|segment| &segment.header);
+    let last = headers.find(|header| header.epoch == settled.last_epoch())?;
+    let expected = settled.session_crc(last.session);
+    let (what, field, offset) = (What::Manifest, "session of what is settled", CRC_AT);
+    let (told, expected) = (u64::from(crc), u64::from(expected));
+    let source = Format::Mismatch { what, field, offset, expected, found: told };
+    (crc != 0 && told != expected).then(|| Damage::format(MANIFEST, source, Loss::Settled))
 }
 
 fn damage(field: &'static str, offset: u64, limit: u64, found: u64) -> Damage {

@@ -54,6 +54,7 @@ fn seed() -> Manifest {
         generation: 3,
         settled,
         lost_blocks: 0,
+        settled_crc: 0,
         next_run: 200,
         runs,
         deletions: Vec::new(),

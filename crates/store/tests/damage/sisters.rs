@@ -2,15 +2,17 @@
 //! of an earlier time as a whole. None is called whole, then or after further recordings.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
-use super::changed::{copy, declares, samples, session, verified};
+use super::changed::{copy, declares, samples, session, settle, verified};
 use crate::common::{Folder, options};
 use baro_log::{CATALOG, segment_name};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{SegmentHeader, WhenFull};
 use baro_recorder::{PinRequest, Recorder};
-use baro_store::{Store, verify};
+use baro_store::{Interval, Query, Store, Values, verify};
 use baro_sys::storage::Access;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
 /// Two copies of a store that went on, each by itself, and declared: ids of the one mean other names in the other.
 #[test]
@@ -128,4 +130,122 @@ fn a_log_of_an_earlier_time_is_told_by_pins_and_gives_no_epoch_twice() {
     let said = session(path, &[21], 0.5);
     assert!(said.len() == 1 && said[0].contains("put back"), "{said:?}");
     assert_eq!(samples(path).0, [(1, 0.5), (20, 0.5), (21, 0.5)]);
+}
+
+/// Every series by its name, with what a query finds; `None` if the store cannot be opened.
+fn answers(path: &Path) -> Option<BTreeMap<String, Vec<(i64, u64)>>> {
+    let store = Store::open(path).ok()?;
+    let mut ids = Vec::new();
+    let scanned = store.catalog().scan(|found| {
+        ids.push((found.id, found.name.to_owned()));
+        ControlFlow::Continue(())
+    });
+    scanned.ok()?;
+    let mut all = BTreeMap::new();
+    for (id, name) in ids {
+        let found: &mut Vec<(i64, u64)> = all.entry(name).or_default();
+        let asked = store.query_ids(&[id], &Query::raw(Interval::ALL), |batch| {
+            let Values::F64(values) = batch.values else { panic!("floats") };
+            let values = values.iter().map(|value| value.to_bits());
+            found.extend(batch.times_ns.iter().copied().zip(values));
+            ControlFlow::Continue(())
+        });
+        asked.ok()?;
+    }
+    Some(all)
+}
+
+/// Some sessions with names and values of their own, the first ones settled.
+fn goes_on(path: &Path, own: &str, first_ns: i64) {
+    let value = first_ns as f64;
+    for round in 0..3_i64 {
+        declares(path, &format!("{own}{round}"));
+        session(path, &[first_ns + round], value);
+    }
+    settle(path);
+    Store::open(path).unwrap().write_dictionary(|_| {}).unwrap();
+    session(path, &[first_ns + 7], value);
+    let recorder = Recorder::open(path, options()).unwrap();
+    recorder.pin(&PinRequest { before_ns: 0, after_ns: 0, ..PinRequest::default() }).unwrap();
+    assert_eq!(recorder.close().damage, Vec::<String>::new());
+}
+
+/// Files below a folder, by their names in it.
+fn files(path: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).unwrap() {
+        let entry = entry.unwrap();
+        let name = PathBuf::from(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(files(&entry.path()).into_iter().map(|file| name.join(file))),
+            false => found.push(name),
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Of these files of `other` in place of the store's own: the steps after which all is whole, with other answers.
+fn silent(path: &Path, other: &Path, deed: &[PathBuf]) -> Vec<&'static str> {
+    let tried = Folder::new("sisters-tried");
+    let before = answers(path).unwrap();
+    copy(path, &tried.0);
+    for file in deed {
+        assert!(std::fs::copy(other.join(file), tried.0.join(file)).is_ok(), "{file:?}");
+    }
+    let mut wrong = Vec::new();
+    for step in ["at once", "after a recording", "after two"] {
+        if step != "at once" {
+            match Recorder::open(&tried.0, options()) {
+                Ok(recorder) => drop(recorder.close()),
+                Err(_) => break,
+            }
+            declares(&tried.0, "z");
+        }
+        let Some(mut now) = answers(&tried.0) else { break };
+        now.remove("z");
+        if verified(&tried.0).0 && now != before {
+            wrong.push(step);
+        }
+    }
+    wrong
+}
+
+/// Each file, and each folder as a whole, of a copy that went on by itself in place of the store's own, and some files
+/// at random: what is whole then answers as before, at once and after a recording.
+#[test]
+fn whatever_is_taken_from_a_copy_that_went_on_by_itself_is_told_or_changes_no_answer() {
+    let folder = Folder::init("sisters", 16, WhenFull::Recycle);
+    let other = Folder::new("sisters-other");
+    let path = folder.0.as_path();
+    session(path, &[1], 0.5);
+    declares(path, "a");
+    settle(path);
+    copy(path, &other.0);
+    goes_on(path, "b", 100);
+    goes_on(&other.0, "c", 200);
+    assert_eq!(answers(path).unwrap()["s"].len(), 5);
+    assert!(verified(path).0 && verified(&other.0).0);
+    let is_same = |file: &PathBuf| {
+        std::fs::read(path.join(file)).ok() == std::fs::read(other.0.join(file)).ok()
+    };
+    let mut theirs = files(&other.0);
+    theirs.retain(|file| !is_same(file));
+    let mut deeds: Vec<Vec<PathBuf>> = theirs.iter().map(|file| vec![file.clone()]).collect();
+    for parts in [&["log"][..], &["runs"], &["pins"], &["catalog", "dictionary"], &["log", "runs"]]
+    {
+        let of = |file: &&PathBuf| parts.iter().any(|part| file.starts_with(part));
+        deeds.push(theirs.iter().filter(of).cloned().collect());
+    }
+    let more: u64 = std::env::var("BARO_SISTERS_COUNT").map_or(3, |count| count.parse().unwrap());
+    for seed in 0..more {
+        let mut bits = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        bits ^= bits >> 29;
+        let chosen = theirs.iter().enumerate().filter(|(at, _)| bits >> (at % 64) & 1 == 1);
+        deeds.push(chosen.map(|(_, file)| file.clone()).collect());
+    }
+    let tried = deeds.len();
+    let found = deeds.into_iter().map(|deed| (silent(path, &other.0, &deed), deed));
+    let found: Vec<_> = found.filter(|(steps, _)| !steps.is_empty()).collect();
+    assert!(found.is_empty(), "{} of {tried} whole, with other answers: {found:#?}", found.len());
 }
