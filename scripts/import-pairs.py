@@ -7,6 +7,8 @@
 `own_kib` is the most memory of its own (RssAnon), as seen every five milliseconds.
 
 CSV, line protocol, CSV whose names are in quotes with quotes in them, and Parquet (where pyarrow is there).
+`other` is line protocol of another shape, which nothing was tuned to: 20,000 series of three tags, of which a
+few have most of the samples, integers and floats, times that are irregular, and lines in no order.
 Each round imports into new stores with old, new and old again; a difference counts if the median of new / old
 lies outside all ratios of equal runs. One line of JSON for each run; a table on stdout.
 """
@@ -29,9 +31,20 @@ def rows():
         yield START_NS + n // SERIES * 100_000_000, n % SERIES, round(draw.random() * 100, 3)
 
 
+def other_lines():
+    draw = random.Random(19)
+    tags = [f"area=a{draw.randrange(30)},rack=r{draw.randrange(500)},serial={number:05x}" for number in range(20_000)]
+    for _ in range(SAMPLES):
+        number = int(20_000 * draw.random() ** 6)
+        value = f"{draw.randrange(-10**6, 10**6)}i" if number % 3 == 0 else repr(draw.gauss(20, 7))
+        yield f"machine,{tags[number]} reading={value} {START_NS + draw.randrange(3_600 * 10**9)}\n"
+
+
 def write_files(folder):
     names = {form: os.path.join(folder, name) for form, name in
-             [("csv", "a.csv"), ("lp", "a.lp"), ("quoted", "b.csv"), ("parquet", "a.parquet")]}
+             [("csv", "a.csv"), ("lp", "a.lp"), ("quoted", "b.csv"), ("other", "b.lp"), ("parquet", "a.parquet")]}
+    with open(names["other"], "w") as other:
+        other.writelines(other_lines())
     with open(names["csv"], "w") as csv, open(names["lp"], "w") as lp, open(names["quoted"], "w") as quoted:
         for time_ns, series, value in rows():
             csv.write(f"{time_ns},s{series},{value}\n")

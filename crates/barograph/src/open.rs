@@ -14,6 +14,23 @@ use std::time::Duration;
 const SIZE_BYTES: u64 = 256 << 20;
 
 /// How a store is made or opened: see [`Recorder::create_or_open`]. Ends with [`Opening::open`].
+///
+/// ```no_run
+/// use barograph::Recorder;
+/// use std::time::Duration;
+///
+/// let recorder = Recorder::create_or_open("/data/store")
+///     .size(4 << 30)
+///     .recycle()
+///     .priority(50)
+///     .durable_within(Duration::from_millis(20))
+///     .ring(64 << 20)
+///     .open()?;
+/// for reservation in recorder.reservations() {
+///     println!("{reservation}"); // what of this cannot be had here
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing is opened before .open()"]
 pub struct Opening {

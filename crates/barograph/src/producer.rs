@@ -10,6 +10,20 @@ use std::time::Duration;
 ///
 /// No push blocks, allocates or enters the kernel. Each returns the record's sequence number, which
 /// counts from 0; a refused one has used its number too, and shows in the log as a gap.
+///
+/// ```no_run
+/// use barograph::{Recorder, Time};
+/// use std::time::Duration;
+///
+/// let recorder = Recorder::existing("/data/store").open()?;
+/// let temp = recorder.series::<f64>("temp", "degC")?;
+/// let mut push = recorder.producer()?;
+/// if let Err(refused) = push.sample(temp, Time::now(), 21.5) {
+///     println!("{refused}"); // counted as lost; the loop goes on
+/// }
+/// push.wait_durable(Duration::from_secs(5))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Producer {
     pub(crate) inner: baro_recorder::Producer,

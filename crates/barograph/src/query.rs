@@ -7,6 +7,22 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// What is asked of some series: see [`Store::query`]. Ends with [`Query::columns`] or [`Query::each`].
+///
+/// ```no_run
+/// use barograph::{Aggregate, Store};
+/// use std::time::Duration;
+///
+/// let store = Store::open("/data/store")?;
+/// let minute = Duration::from_secs(60);
+/// let hours = Duration::from_secs(3 * 3600);
+/// for column in store.query("temp{room=\"a\"}").last(hours).every(minute, Aggregate::Max).columns()? {
+///     let column = column?;
+///     for (time, value) in column.rows() {
+///         println!("{} {time:?} {value:?}", column.name());
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing is read before .columns() or .each()"]
 pub struct Query<'a> {

@@ -8,6 +8,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A store that this process records into. Dropping it closes it.
+///
+/// ```no_run
+/// use barograph::{Recorder, Time};
+///
+/// let recorder = Recorder::create_or_open("/data/store").size(1 << 30).recycle().open()?;
+/// let door = recorder.series::<bool>("door.open", "")?;
+/// recorder.producer()?.sample(door, Time::now(), true)?;
+/// let closed = recorder.close(); // makes durable what was pushed
+/// println!("lost {}", closed.lost());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Recorder {
     /// There until it is closed.

@@ -135,6 +135,14 @@ impl Pushed for String {
 impl Kind for String {}
 
 /// A declared series whose values are of type `T`: what samples are pushed to. A number to copy.
+///
+/// ```no_run
+/// use barograph::{Recorder, Series};
+///
+/// let recorder = Recorder::existing("/data/store").open()?;
+/// let count: Series<i64> = recorder.series("parts{line=\"2\"}", "")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Series<T: Kind> {
     pub(crate) id: u32,
     kind: PhantomData<fn(T)>,

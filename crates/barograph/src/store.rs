@@ -6,6 +6,18 @@ use std::path::Path;
 /// A store to read from, also while another process, or this one, records into it.
 ///
 /// It shows what was durable when it was opened; [`Store::refresh`] goes on to what is now.
+///
+/// ```no_run
+/// use barograph::Store;
+///
+/// let mut store = Store::open("/data/store")?; // a recorder may write to it meanwhile
+/// println!("{:?}", store.series()?);
+/// store.refresh()?; // sees what was recorded since
+/// for column in store.query("temp").newest(1).columns()? {
+///     println!("{:?}", column?.f64s());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Store {
     pub(crate) inner: baro_store::Store,

@@ -11,7 +11,7 @@ mod deleted;
 
 use baro_log::{
     Blocks, Catalog, Error, Extent, Found, FoundHeader, KEPT, Pins, Proof, Result, Segments, Walk,
-    closed_end, dead_from, judge, kept_epochs, kept_name, open_folder, read_deletions,
+    closed_as, dead_from, judge, kept_epochs, kept_name, open_folder, read_deletions,
     read_identity, rebuild, segment_name, sorted_by,
 };
 use baro_ondisk::limits::UNIT_BYTES;
@@ -156,7 +156,8 @@ impl LogReader {
                 if at + 1 == session.len() && !started.name.starts_with(KEPT) {
                     let dead_from = dead_from(&segments.dead, started.header.epoch);
                     let file = self.disk.open(&started.name, Access::ReadDirect)?;
-                    known = known.max(closed_end(&file, &started.header)?.min(dead_from));
+                    let closed = closed_as(&file, &started.header)?.map_or(0, |closed| closed.end);
+                    known = known.max(closed.min(dead_from));
                 }
                 let (part, extent) = match self.extent(
                     &mut blocks,

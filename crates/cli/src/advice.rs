@@ -11,6 +11,7 @@ mod verbs;
 use crate::failure::Failure;
 use crate::nearest::Nearest;
 use baro_sys::{files, identity, schedule};
+use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind as Mistake};
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -139,6 +140,15 @@ fn missing(path: &Path, typed: &[OsString]) -> String {
     if let Some(folder) = folders.take_while(|folder| !files::exists(folder)).last() {
         return format!("; there is no folder {}", folder.display());
     }
+    let is_typed = typed.iter().any(|word| Path::new(word) == path);
+    let parent = path.parent().filter(|store| !is_typed && !store.as_os_str().is_empty());
+    if let Some(store) = parent.filter(|store| is_store(store)) {
+        let store = store.display();
+        return format!(
+            "; a file of the store {store} is gone: put it back from a copy, or baro recover {store} NEW copies what is \
+             readable"
+        );
+    }
     let name = path.file_name().and_then(|name| name.to_str());
     let Some(name) = name.filter(|_| typed.iter().any(|word| Path::new(word) == path)) else {
         return String::new();
@@ -159,6 +169,14 @@ pub(crate) fn suggest(mistake: &mut clap::Error, typed: &[OsString]) {
     if mistake.kind() == Mistake::UnknownArgument && is_form {
         let meant = ContextValue::String("--format".to_owned());
         mistake.insert(ContextKind::SuggestedArg, meant);
+    }
+    // That it would be a value behind `--`: nobody who mistypes an option means that.
+    if let Some(ContextValue::StyledStrs(tips)) = mistake.remove(ContextKind::Suggested) {
+        let is_meant = |tip: &StyledStr| !tip.to_string().starts_with("to pass ");
+        let tips: Vec<_> = tips.into_iter().filter(is_meant).collect();
+        if !tips.is_empty() {
+            mistake.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
     }
     let verb = mistake.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
     let verb =

@@ -17,6 +17,9 @@ use file::{Entry, Value};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+/// Mistakes of a file that are told one by one.
+const TOLD_MAX: usize = 10;
+
 /// The verb that has settings, and its table in the file.
 const VERB: &str = "record";
 /// Not settings themselves.
@@ -161,7 +164,15 @@ fn merge_with(
         let said = |(line, said): &file::Fault| {
             baro_show::terminal(&format!("{}:{line}: {said}", path.display()), '?')
         };
-        return Err(faults.iter().map(said).collect::<Vec<_>>().join("\n"));
+        let mut lines: Vec<_> = faults.iter().take(TOLD_MAX).map(said).collect();
+        if let Some(more) = faults.len().checked_sub(TOLD_MAX).filter(|more| *more > 0) {
+            lines.push(format!(
+                "{}: and {}",
+                path.display(),
+                baro_show::plural(more as u64, "more mistake")
+            ));
+        }
+        return Err(lines.join("\n"));
     }
     Ok(merged)
 }

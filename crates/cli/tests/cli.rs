@@ -26,6 +26,16 @@ fn json(output: &Output) -> Value {
 }
 
 #[test]
+fn a_source_that_rests_for_hours_ends_when_it_is_told() {
+    let folder = Folder::new("cli-rests");
+    let store = folder.store();
+    let record = ["record", &store, "--init", "16M", "--generate", "--interval", "10h", "--proc"];
+    let once = ["--proc-interval", "1h", "--for", "100ms", "--format", "json"];
+    let report = json(&run(&[&record[..], &once].concat()));
+    assert_eq!(report["sources"][1]["records"], 1, "{report:#}");
+}
+
+#[test]
 fn a_recording_is_listed_printed_and_verified() {
     let folder = Folder::new("cli-flow");
     let store = folder.store();
@@ -37,6 +47,11 @@ fn a_recording_is_listed_printed_and_verified() {
     let frames = report["sources"][1]["records"].as_u64().unwrap();
     assert!(frames > 10);
     let info = json(&run(&["info", &store, "--format", "json"]));
+    assert_eq!(info["recorded_payload_bytes"], report["payload_bytes"]);
+    let [log, payload, factor] =
+        ["device_log_bytes", "recorded_payload_bytes", "write_amplification"]
+            .map(|key| info[key].as_f64().unwrap());
+    assert!((factor - log / payload).abs() < 1e-9 && factor > 0.5, "{info:#}");
     assert_eq!(
         (info["channels"].clone(), info["damage"].clone()),
         (1.into(), Value::Array(vec![]))

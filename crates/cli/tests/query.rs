@@ -463,6 +463,11 @@ fn patterns_select_and_a_slip_is_told() {
         names(&["cpu_????_ticks", "m*.free"]),
         ["cpu_idle_ticks", user, labelled, "memory.free"]
     );
+    assert_eq!(names(&["cpu_*{cpu=\"0\"}"]), [labelled]);
+    assert_eq!(names(&["cpu_user*{}"]), [user, labelled]);
+    // No such label, and not the name without it.
+    assert_eq!(names(&["cpu_user_ticks{job=\"\"}"]), [user, labelled]);
+    assert_eq!(names(&["cpu_user_ticks{cpu= \"\"}"]), [user]);
     // A name that something has stands for that.
     assert_eq!(names(&["odd*"]), ["odd*"]);
     assert_eq!(ok(&["list", &store, "memory?free"]).lines().count(), 2);
@@ -478,6 +483,10 @@ fn patterns_select_and_a_slip_is_told() {
     assert!(far.contains("baro list shows all") && !far.contains("did you mean"), "{far}");
     let labels = fails(&["query", &store, "cpu_user_ticks{cpu=\"7\"}"], 1);
     assert!(labels.contains("no series of cpu_user_ticks has such labels"), "{labels}");
+    // What no selector can mean is a mistake of the command line.
+    for wrong in ["cpu{", "cpu{a=b}", "cpu_*{a=~\"(\"}"] {
+        assert!(fails(&["query", &store, wrong], 2).contains("at character"));
+    }
     let none = fails(&["query", &store, "disk_*"], 1);
     assert!(none.contains("disk_*: no series or channel has such a name"), "{none}");
 }

@@ -56,6 +56,23 @@ fn a_full_log_is_told_when_loss_begins() {
 }
 
 #[test]
+fn what_comes_on_stdin_does_not_wait_for_a_log_that_stays_full() {
+    let folder = Folder::new("lost-stdin");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "2M"]), 0);
+    let value = |n: u32| f64::from(n.wrapping_mul(2_654_435_761)) / 7.0;
+    let lines: String = (1..=400_000).map(|n| format!("{n},s,{}\n", value(n))).collect();
+    let record = ["record", &store, "--ring", "256K", "--stdin", "csv", "--format", "json"];
+    let output = feed(&record, lines.as_bytes());
+    let report = json(&output, 3);
+    let count = ["query", &store, "--agg", "count", "--format", "csv"];
+    let rows = text(&run(&count), 0);
+    let there: u64 = rows.lines().nth(1).unwrap().rsplit(',').next().unwrap().parse().unwrap();
+    assert!(there > 1_000, "{report:#}");
+    assert_eq!(there + report["lost_samples"].as_u64().unwrap(), 400_000, "{report:#}");
+}
+
+#[test]
 fn a_store_that_is_full_is_switched_and_goes_on() {
     let folder = Folder::new("lost-switch");
     let store = folder.path("store");

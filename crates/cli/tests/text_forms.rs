@@ -351,6 +351,15 @@ fn what_gzip_has_packed_is_read_and_a_torn_one_is_told() {
         assert!(said(&output).contains(sentence), "{}", said(&output));
         assert!(String::from_utf8_lossy(&output.stdout).contains("2 samples"), "{output:?}");
     }
+    // One whose bytes are others now is not taken at all: that is known at its end.
+    let other = self::store(&folder, "other");
+    let mut changed = whole.clone();
+    changed[15 + 4] ^= 1;
+    std::fs::write(&file, changed).unwrap();
+    let output = run(&["import", &other, &file], b"");
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("nothing of this file is taken"), "{}", said(&output));
+    assert_eq!(read(&other, "query", "csv"), HEADER.as_bytes());
     let output = run(&["import", &store, &folder.path("a.parquet.gz")], b"");
     assert!(said(&output).contains("unpack it before"), "{}", said(&output));
 }

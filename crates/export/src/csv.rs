@@ -95,10 +95,8 @@ fn float(out: &mut impl Write, value: f64) -> io::Result<()> {
 
 /// Whether a name may read like a value or a time, or like none: in quotes it is a name for every reader.
 fn like_a_value(name: &str) -> bool {
-    let digit = name
-        .strip_prefix(['+', '-', '.'])
-        .unwrap_or(name)
-        .starts_with(|c: char| c.is_ascii_digit());
+    let bare = name.trim_start_matches(['+', '-', '.', '<', '>', '=', '~', '(']);
+    let digit = bare.starts_with(char::is_numeric) || name.starts_with('#');
     let words = ["true", "false", "null", "none", "nil", "na", "n/a", "\\N"];
     let word = words.iter().any(|word| name.eq_ignore_ascii_case(word));
     digit || word || name.parse::<f64>().is_ok()

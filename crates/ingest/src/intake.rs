@@ -143,7 +143,11 @@ impl<'a> Intake<'a> {
             held: Vec::new(),
             texts: String::new(),
             columns: Columns::default(),
-            replaced: Replaced::default(),
+            replaced: match manner.gather {
+                Gather::Together => Replaced::noting(),
+                // A pipe may go on for months.
+                Gather::AsTheyCome => Replaced::default(),
+            },
             recount: None,
             begin: LineBegin::default(),
             in_parts: false,
@@ -484,7 +488,7 @@ impl<'a> Intake<'a> {
         self.target.ledger().given_up(self.held.len() as u64, line);
         let durable = self.target.finish();
         let (mut fed, (ledger, gone)) = (self.fed, self.target.into_ledger());
-        fed.unseen = self.replaced.unseen;
+        fed.unseen = self.replaced.unseen();
         let mut recount = self.recount;
         recount.iter_mut().for_each(Recount::end);
         Ended { fed, ledger, gone, result: pushed.and(durable), recount }

@@ -43,6 +43,7 @@ mod names;
 mod recount;
 mod refusal;
 mod replaced;
+mod seen;
 mod target;
 pub mod types;
 mod value;

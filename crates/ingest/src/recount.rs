@@ -3,13 +3,14 @@
 //! Where times of a series go back over what was pushed before, nobody has the earlier samples any more. So
 //! whoever can read his input again does, with a [`Recount`]: it holds the samples of those series alone, up to
 //! [`HELD_MAX`] at once. Where they are more it holds a part of them, chosen by series and time, and the input
-//! is read again for each further part.
+//! is read again for each further part. Where it is known what came twice, it holds nothing else.
 //!
 //! Invariant: what is counted is what one look at all samples would count. Held by
 //! `what_replaces_each_other_far_apart_is_counted_by_reading_again` (`tests/names.rs`).
 
 use crate::ledger::Place;
 use crate::replaced::{Replaced, Taken, from_place, place};
+use crate::seen::hash;
 use std::collections::{BTreeSet, VecDeque};
 
 /// Samples held at once: 32 MiB.
@@ -26,6 +27,8 @@ pub struct Unseen {
     pub first: Option<Place>,
     /// Ids of their series.
     pub series: BTreeSet<u32>,
+    /// The hashes of what came more than once, if that is known.
+    pub(crate) twice: Option<Vec<u64>>,
 }
 
 /// The last sample of a series and time, and how many of these it replaced, the first of them from `first`.
@@ -44,6 +47,8 @@ struct Held {
 #[derive(Debug, Default)]
 pub struct Recount {
     series: BTreeSet<u32>,
+    /// Of these no other sample can have replaced another.
+    twice: Option<Vec<u64>>,
     held_max: usize,
     /// Which part of how many is held now.
     part: (u64, u64),
@@ -65,6 +70,7 @@ impl Recount {
     pub fn new(unseen: &Unseen) -> Self {
         Recount {
             series: unseen.series.clone(),
+            twice: unseen.twice.clone(),
             held_max: HELD_MAX,
             parts: [(0, 1)].into(),
             ..Recount::default()
@@ -105,6 +111,9 @@ impl Recount {
             self.others.take(input, held.clone().filter(|one| !series.contains(&one.id)));
         }
         for one in held {
+            if self.twice.as_ref().is_some_and(|twice| twice.binary_search(&hash(&one)).is_err()) {
+                continue;
+            }
             let Taken { id, time_ns, bits, line } = one;
             let held = Held { id, time_ns, bits, place: place(input, line), count: 0, first: 0 };
             if !self.series.contains(&id) || !held.is_of(self.part) {

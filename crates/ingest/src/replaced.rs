@@ -5,14 +5,16 @@
 //! Found are samples that follow each other in their series, however far apart they come, and where times
 //! go back also those that are held at once ([`HELD_MAX`](crate::intake)). To know of more would take memory
 //! for every sample of the input. So what goes back further, over what came before, is noted as
-//! [`Unseen`]: whoever can reads it again ([`Recount`](crate::Recount)).
+//! [`Unseen`]: whoever can reads it again ([`Recount`](crate::Recount)). He need not where hashes have told
+//! that nothing came twice ([`seen`](crate::seen)).
 //!
 //! Invariant: nothing is counted that can be read back, the same sample sent twice above all. Held by
 //! `values_of_one_time_that_replace_each_other_are_counted` (`tests/names.rs`).
 
 use crate::ledger::Place;
 use crate::recount::Unseen;
-use std::collections::{BTreeMap, HashMap};
+use crate::seen::Seen;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Series of one page of the table: ids are dense, but an input may have a few of a store of millions.
@@ -62,13 +64,30 @@ pub(crate) struct Replaced {
     /// Which samples were replaced, of those held at once, by their place among them; and where they were.
     found: BTreeMap<usize, u64>,
     pub(crate) count: u64,
-    pub(crate) unseen: Unseen,
+    unseen: Unseen,
+    seen: Seen,
     first: u64,
     /// Rises with what is held at once.
     turn: u32,
 }
 
 impl Replaced {
+    /// One that notes what it may to find, in an input that is in no order, what came twice.
+    pub(crate) fn noting() -> Self {
+        Replaced { seen: Seen::noting(), ..Replaced::default() }
+    }
+
+    /// Those of which is not known whether they replaced others, at the end of the input.
+    pub(crate) fn unseen(self) -> Unseen {
+        if self.unseen.samples == 0 {
+            return Unseen::default();
+        }
+        match self.seen.twice() {
+            Some(twice) if twice.is_empty() => Unseen::default(),
+            twice => Unseen { twice, ..self.unseen },
+        }
+    }
+
     /// Takes all that was held at once, in its order.
     pub(crate) fn take(&mut self, input: u32, held: impl Iterator<Item = Taken> + Clone) {
         let mut goes_back = false;
@@ -76,6 +95,7 @@ impl Replaced {
         let turn = self.turn;
         for (at, one) in held.clone().enumerate() {
             let place = place(input, one.line);
+            self.seen.note(&one);
             let latest = self.latest(one.id);
             if latest.place == 0 {
                 *latest = Latest::of(&one, place, turn);
@@ -103,16 +123,17 @@ impl Replaced {
             }
         }
         if goes_back {
-            let mut all = HashMap::new();
-            for (at, one) in held.enumerate() {
-                let here = (one.bits, place(input, one.line));
-                if let Some((bits, place)) = all.insert((one.id, one.time_ns), here)
-                    && bits != one.bits
-                {
-                    self.found.insert(at, place);
+            let mut all: Vec<(usize, Taken)> = held.enumerate().collect();
+            all.sort_unstable_by_key(|(at, one)| (one.id, one.time_ns, *at));
+            for pair in all.windows(2) {
+                let [(_, before), (at, one)] = pair else { continue };
+                let same = (before.id, before.time_ns) == (one.id, one.time_ns);
+                if same && before.bits != one.bits {
+                    self.found.insert(*at, place(input, before.line));
                 }
             }
         }
+        self.seen.look(self.unseen.samples > 0);
         self.count += self.found.len() as u64;
         let first = self.found.values().copied().chain((self.first > 0).then_some(self.first));
         self.first = first.min().unwrap_or(0);

@@ -33,7 +33,8 @@ type Answer = std::result::Result<u32, baro_recorder::Error>;
 pub enum Room<'a> {
     /// It cannot wait: what finds no room is refused by the ring and counted.
     NotWaitedFor,
-    /// It waits, until it is told to stop; what finds no room then is refused and counted.
+    /// It waits, until it is told to stop, or the log is full and refuses what is new; what finds no room then
+    /// is refused and counted.
     Until(&'a AtomicBool),
     /// It waits as long as anything becomes durable or is settled, and it is not told to stop; after
     /// that, and if the ring refuses a record, there is an error.
@@ -385,7 +386,16 @@ impl<'a> Target<'a> {
                 }
             }
             Room::Until(stop) => {
-                while producer.free_bytes() < needed && !stop.load(Ordering::Relaxed) {
+                // Of a log that is full and refuses what is new there is no room to wait for, unless it grows.
+                let full = || match &self.writer {
+                    Writer::Here(recorder) if producer.report().trouble == Trouble::LogFull => {
+                        let growth = recorder.status().growth;
+                        growth.grown >= growth.target
+                    }
+                    _ => false,
+                };
+                let stop = || stop.load(Ordering::Relaxed);
+                while producer.free_bytes() < needed && !stop() && !full() {
                     clock::sleep_ns(NAP_NS);
                 }
             }

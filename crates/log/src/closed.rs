@@ -14,17 +14,17 @@ use baro_sys::storage::StorageFile;
 
 /// What the last unit of a segment tells.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Closed {
+pub struct Closed {
     /// The segment's header.
-    pub(crate) header: SegmentHeader,
+    pub header: SegmentHeader,
     /// Blocks below it were durable.
-    pub(crate) end: u64,
+    pub end: u64,
     /// The highest id that was declared.
-    pub(crate) highest_id: u32,
+    pub highest_id: u32,
     /// Where the catalog ended.
-    pub(crate) catalog: Option<CatalogEnd>,
+    pub catalog: Option<CatalogEnd>,
     /// Bytes of the records of all sessions up to then.
-    pub(crate) payload_bytes: u64,
+    pub payload_bytes: u64,
 }
 
 /// What the last unit of the segment in `file` tells, be it of its present life or an earlier one.
@@ -55,33 +55,9 @@ pub(crate) fn closed<F: StorageFile>(file: &F, segment_bytes: u64) -> Result<Opt
 ///
 /// # Errors
 /// There is no memory.
-pub(crate) fn closed_as<F: StorageFile>(
-    file: &F,
-    header: &SegmentHeader,
-) -> Result<Option<Closed>> {
+pub fn closed_as<F: StorageFile>(file: &F, header: &SegmentHeader) -> Result<Option<Closed>> {
     let found = closed(file, header.segment_bytes)?;
     // A header that was rebuilt from blocks knows no more than these fields.
     let of = |h: &SegmentHeader| (h.store, h.session, h.epoch, h.first_block);
     Ok(found.filter(|found| of(&found.header) == of(header)))
-}
-
-/// Blocks of the segment in `file`, whose header is `header`, below this were durable when its session
-/// was closed in order; 0 if it was not, or nothing tells.
-///
-/// # Errors
-/// There is no memory.
-pub fn closed_end<F: StorageFile>(file: &F, header: &SegmentHeader) -> Result<u64> {
-    Ok(closed_as(file, header)?.map_or(0, |found| found.end))
-}
-
-/// The highest id that was declared when the session of this segment was closed in order, and where the catalog
-/// ended; 0 and `None` if it was not, or nothing tells.
-///
-/// # Errors
-/// There is no memory.
-pub fn closed_catalog<F: StorageFile>(
-    file: &F,
-    header: &SegmentHeader,
-) -> Result<(u32, Option<CatalogEnd>)> {
-    Ok(closed_as(file, header)?.map_or((0, None), |found| (found.highest_id, found.catalog)))
 }

@@ -228,17 +228,19 @@ fn has_identity<S: Storage>(storage: &S) -> Result<bool> {
     Ok(storage.list("")?.iter().any(|name| name == IDENTITY))
 }
 
-/// Whether a segment has ever been started.
+/// Whether a segment has ever been started, as its header tells, or anything lies where its first block
+/// would: a header may be damaged. What an init that was stopped has left is zero there.
 ///
 /// # Errors
 /// The files cannot be read.
 pub fn holds_records<S: Storage>(storage: &S) -> Result<bool> {
-    let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
+    let mut begin = AlignedBuffer::unlocked(2 * UNIT_BYTES)?;
     for name in storage.list(FOLDER)?.iter().filter(|name| name.ends_with(".seg")) {
         let file = storage.open(&format!("{FOLDER}/{name}"), Access::ReadDirect)?;
-        let read = file.read_at(0, &mut unit)?;
-        let header = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
-        if header.is_ok_and(|(header, _)| header.started()) {
+        let read = file.read_at(0, &mut begin)?;
+        let (header, block) = begin.get(..read).unwrap_or(&[]).split_at(read.min(UNIT_BYTES));
+        let started = SegmentHeader::decode(header).is_ok_and(|(header, _)| header.started());
+        if started || block.iter().any(|byte| *byte != 0) {
             return Ok(true);
         }
     }
@@ -363,6 +365,29 @@ mod tests {
             make(&disk).unwrap();
             std::fs::remove_dir_all(&path).unwrap();
         }
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test, of headers that rot has changed")]
+    fn a_log_whose_headers_are_all_damaged_is_not_replaced() {
+        let geometry = Geometry::for_log(2 << 20, WhenFull::Stop).unwrap();
+        let path = std::env::temp_dir().join(format!("baro-headless-{}", std::process::id()));
+        let disk = baro_sys::disk::Disk::create(&path).unwrap();
+        let make = || init(&disk, &path, StoreId([1; 16]), 1, &geometry, |_| {}).map(drop);
+        make().unwrap();
+        let segment = path.join("log/00000000.seg");
+        let (empty, mut used) =
+            (std::fs::read(&segment).unwrap(), std::fs::read(&segment).unwrap());
+        used[UNIT_BYTES + 40] = 1;
+        for (header, held) in [(&empty, false), (&used, true)] {
+            std::fs::remove_file(path.join(IDENTITY)).unwrap();
+            let mut torn = header.clone();
+            torn[100] ^= 1;
+            std::fs::write(&segment, torn).unwrap();
+            assert_eq!(holds_records(&disk).unwrap(), held);
+            assert_eq!(matches!(make(), Err(Error::Exists { .. })), held);
+        }
+        std::fs::remove_dir_all(&path).unwrap();
     }
 
     #[test]

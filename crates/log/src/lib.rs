@@ -49,7 +49,7 @@ pub use baro_ondisk::Held;
 pub use catalog::{
     Catalog, CatalogWriter, Declared, grown_bytes, has_catalog_end, read_catalog_header,
 };
-pub use closed::{closed_catalog, closed_end};
+pub use closed::{Closed, closed_as};
 pub use copies::missing_copies;
 pub use count::{copy_may_hold_samples, held_in};
 pub use deleted::{read_deletions, tell_deletions};

@@ -77,10 +77,7 @@ pub fn mend_settled(disk: &Disk, recovery: &mut Recovery) -> Result<Option<Strin
     // Into a backup the manifest comes before the log.
     let reached = newest.max(backup_reaches(disk).unwrap_or(0));
     let is_other = |found: &Manifest| {
-        let mut headers = recovery.segments.started.iter().map(|(header, _)| header);
-        let last = headers.find(|header| header.epoch == found.settled.last_epoch());
-        let is_it = |session| found.settled.session_crc(session) == found.settled_crc;
-        found.settled_crc != 0 && last.is_some_and(|last| !is_it(last.session))
+        found.other_session(recovery.segments.started.iter().map(|(header, _)| header)).is_some()
     };
     let others = read_manifest(disk, recovery.identity.store).is_some_and(|found| is_other(&found));
     let is_more = recovery.last_epoch > reached;

@@ -9,7 +9,7 @@ use crate::identity::{VERSION, check_count};
 use crate::limits::{
     COUNT_MAX, DELETED_RANGES_MAX, DELETIONS_MAX, RUNS_MAX, UNIT_BYTES, round_up_to_unit,
 };
-use crate::{Deletion, Error, IdRange, LogPlace, StoreId, What, crc32c};
+use crate::{Deletion, Error, IdRange, LogPlace, SegmentHeader, StoreId, What, crc32c};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -105,6 +105,19 @@ fn places(runs: usize, deletions: usize, ranges: usize) -> (usize, usize, usize)
 }
 
 impl Manifest {
+    /// What [`Manifest::settled_crc`] would have to be, if it is another: the log whose `headers` these are has
+    /// the segment that is settled last of another session. So the manifest is of a copy of the store that went
+    /// on by itself. `None` also where it tells nothing, or the log has that segment no more.
+    #[must_use]
+    pub fn other_session<'a>(
+        &self,
+        mut headers: impl Iterator<Item = &'a SegmentHeader>,
+    ) -> Option<u32> {
+        let last = headers.find(|header| header.epoch == self.settled.last_epoch())?;
+        let expected = self.settled.session_crc(last.session);
+        (self.settled_crc != 0 && self.settled_crc != expected).then_some(expected)
+    }
+
     /// Most bytes of an encoded one.
     pub const BYTES_MAX: usize = round_up_to_unit(
         HEAD_BYTES

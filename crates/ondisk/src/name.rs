@@ -10,6 +10,7 @@
 //! Invariant: the canonical form of a canonical form is itself, and two texts have one canonical
 //! form exactly if metric and labels are the same. Held by the tests below, against a model.
 
+mod device;
 mod quoted;
 
 use crate::limits::NAME_BYTES_MAX;
@@ -17,6 +18,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
+pub use device::is_called_id;
 use quoted::{Part, write_canonical};
 pub use quoted::{is_plain_name, write_name, write_quoted, written_name};
 
@@ -83,20 +85,6 @@ fn has_label(labels: &str) -> bool {
     let is_equal = behind.starts_with(['=', '!']) || name.ends_with(':') && behind.starts_with('"');
     let is_quoted = labels.starts_with('"');
     (is_equal || is_quoted) && (labels.contains('"') || labels.contains('}'))
-}
-
-/// Whether something is called as the number of a device is: `id`, `sensor_id`, `deviceId`. A column or key of
-/// this name hardly has values, but says of which of several devices the others are.
-#[must_use]
-pub fn is_called_id(name: &str) -> bool {
-    let Some(at) = name.len().checked_sub(2).filter(|at| name.is_char_boundary(*at)) else {
-        return false;
-    };
-    let (head, tail) = name.split_at(at);
-    match head.chars().next_back() {
-        None | Some('_' | '-' | ' ' | '.') => tail.eq_ignore_ascii_case("id"),
-        Some(last) => last.is_ascii_lowercase() && matches!(tail, "Id" | "ID"),
-    }
 }
 
 impl NameParser {

@@ -393,7 +393,8 @@ impl Catalog {
         damage
     }
 
-    /// The series or channel of this name, whichever order its labels are in. Reads one page.
+    /// The series or channel of this name, whichever order its labels are in. A label that is empty says that
+    /// there is none, as a selector: nothing has such a name. Reads one page.
     ///
     /// # Errors
     /// The operating system refuses.
@@ -406,7 +407,9 @@ impl Catalog {
         let found = find(name);
         let mut parser = NameParser::new();
         let canonical = parser.canonical(name);
-        Ok(if found.is_none() && canonical != name { find(canonical) } else { found })
+        let is_name = || !name.split('=').any(|part| part.trim_start().starts_with("\"\""));
+        let other = found.is_none() && canonical != name && is_name();
+        Ok(if other { find(canonical) } else { found })
     }
 
     /// The series or channel of this id. Reads two pages.

@@ -15,7 +15,7 @@ use crate::damage::{Damage, Loss, Source};
 use crate::facts::SampleBlock;
 use crate::segments::{SegmentFile, SegmentRef, Segments};
 use crate::told;
-use baro_log::{Blocks, Extent, FoundHeader, Proof, Verdict, closed_end, dead_from, judge};
+use baro_log::{Blocks, Extent, FoundHeader, Proof, Verdict, dead_from, judge};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     BLOCK_HEADER_BYTES, Block, BlockHeader, End, Error as Format, Scan, SegmentHeader, Summary,
@@ -197,9 +197,7 @@ impl Indexer<'_> {
     /// Blocks of the segment below this were durable when its session was closed in order; 0 if nothing
     /// tells.
     fn closed_end(&self, segment: &SegmentRef) -> Result<u64> {
-        let SegmentFile::Log(_) = segment.file else { return Ok(0) };
-        let file = self.storage.open(&segment.file.name(), self.access)?;
-        Ok(closed_end(&file, &segment.header)?)
+        Ok(segment.closed(self.storage, self.access)?.map_or(0, |closed| closed.end))
     }
 
     /// Reports blocks that should be before this segment.

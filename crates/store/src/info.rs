@@ -3,10 +3,8 @@
 use crate::Result;
 use crate::segments::{SegmentFile, SegmentRef};
 use crate::store::Store;
-use baro_log::closed_end;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Identity, Recycled, Wear};
-use baro_sys::storage::Storage;
 
 /// A store as its headers tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +28,7 @@ pub struct Info {
     /// What the store's writers have handed to its device since init.
     pub wear: Wear,
     /// The part of it whose `payload_bytes` are known: without the newest segment, where that has packed
-    /// samples. No header tells how long their records were.
+    /// samples and its session was not closed in order. No header tells how long their records were.
     pub counted: Wear,
     /// Bytes of the log and nanoseconds of the newest session, for a rate; `None` if nothing of it
     /// is left but one block.
@@ -116,8 +114,8 @@ impl Store {
         let in_log = |segment: &&SegmentRef| matches!(segment.file, SegmentFile::Log(_));
         let newest = self.segments.started.iter().rev().find(in_log);
         let closed = newest.and_then(|segment| {
-            let file = self.storage.open(&segment.file.name(), self.access).ok()?;
-            closed_end(&file, &segment.header).ok().filter(|end| *end > 0)
+            let closed = segment.closed(&self.storage, self.access).ok()??;
+            (closed.end > 0).then_some(closed)
         });
         if closed.is_some() { told.closed(self.settled()) } else { told.killed() }
     }
@@ -218,15 +216,23 @@ impl Store {
         let mut behind =
             Wear { log_bytes: if newest > 0 { UNIT_BYTES as u64 } else { 0 }, ..Wear::default() };
         let last = index.segments.last();
-        if let Some(last) = last.filter(|last| last.segment.header.epoch == newest) {
+        let last = last.filter(|last| last.segment.header.epoch == newest);
+        if let Some(last) = last {
             behind.log_bytes += last.bytes;
             behind.padding_bytes += last.padding_bytes;
             // As far as headers of blocks tell: with the heads of the records.
             behind.payload_bytes += last.body_bytes;
         }
+        let closed = match last {
+            Some(last) => last.segment.closed(&self.storage, self.access)?,
+            None => None,
+        };
+        if let Some(closed) = closed {
+            behind.payload_bytes = closed.payload_bytes.saturating_sub(info.wear.payload_bytes);
+        }
         let packed = last.is_some_and(|last| last.section_bytes > 0);
         info.wear = info.wear.with(&behind);
-        if !packed {
+        if closed.is_some() || !packed {
             info.counted = info.wear;
         }
         Ok(info)

@@ -7,7 +7,7 @@
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use baro_log::{
-    Blocks, Rebuilt, closed_catalog, kept_epochs, kept_name, rebuild, segment_name, was_begun,
+    Blocks, Closed, Rebuilt, closed_as, kept_epochs, kept_name, rebuild, segment_name, was_begun,
 };
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
@@ -45,6 +45,15 @@ pub(crate) struct SegmentRef {
     pub(crate) file: SegmentFile,
     pub(crate) header: SegmentHeader,
     pub(crate) crc: u32,
+}
+
+impl SegmentRef {
+    /// What its session told of it when it was closed in order; `None` also of a copy for a pin.
+    pub(crate) fn closed(&self, storage: &AnyStorage, access: Access) -> Result<Option<Closed>> {
+        let SegmentFile::Log(_) = self.file else { return Ok(None) };
+        let file = storage.open(&self.file.name(), access)?;
+        Ok(closed_as(&file, &self.header)?)
+    }
 }
 
 /// All segment files at one moment.
@@ -107,11 +116,11 @@ impl Segments {
         if baro_log::backup_reaches(storage).is_some_and(|to| epoch <= to) {
             return Ok(Declarations::default());
         }
-        let file = storage.open(&newest.file.name(), access)?;
-        let (highest_id, end) = closed_catalog(&file, &newest.header)?;
+        let closed = newest.closed(storage, access)?;
+        let highest_id = closed.map_or(0, |closed| closed.highest_id).max(self.beside.highest_id);
         let told = self.beside.catalog.filter(|_| epoch == self.newest_epoch);
-        let highest_id = highest_id.max(self.beside.highest_id);
-        Ok(Declarations { highest_id, end: end.or(told), epoch })
+        let end = closed.and_then(|closed| closed.catalog).or(told);
+        Ok(Declarations { highest_id, end, epoch })
     }
 }
 

@@ -28,11 +28,11 @@ impl Store {
     /// damaged header may be that of the segment which was settled last; then it is believed.
     pub(crate) fn trust_settled(&mut self) -> Result<()> {
         self.runs.damage.extend(self.older());
-        let (settled, crc) = (self.runs.manifest.settled, self.runs.manifest.settled_crc);
         // Into a backup the manifest comes before the log.
         let reaches = baro_log::backup_reaches(&self.storage).unwrap_or(0);
+        let manifest = &self.runs.manifest;
         let beyond = |segments: &Segments| {
-            beyond(settled, segments, reaches).or_else(|| of_another(settled, crc, segments))
+            beyond(manifest.settled, segments, reaches).or_else(|| of_another(manifest, segments))
         };
         let Some(mut damage) = beyond(&self.segments) else { return Ok(()) };
         // Whoever records and settles may have begun that segment since the log was looked at.
@@ -116,14 +116,12 @@ fn beyond(settled: Settled, segments: &Segments, reaches: u64) -> Option<Damage>
 
 /// That the segment which is settled last is of another session here: the manifest is of a copy of the store that
 /// went on by itself.
-fn of_another(settled: Settled, crc: u32, segments: &Segments) -> Option<Damage> {
-    let mut headers = segments.started.iter().map(|segment| &segment.header);
-    let last = headers.find(|header| header.epoch == settled.last_epoch())?;
-    let expected = settled.session_crc(last.session);
+fn of_another(manifest: &Manifest, segments: &Segments) -> Option<Damage> {
+    let headers = segments.started.iter().map(|segment| &segment.header);
+    let (expected, found) = (manifest.other_session(headers)?.into(), manifest.settled_crc.into());
     let (what, field, offset) = (What::Manifest, "session of what is settled", CRC_AT);
-    let (told, expected) = (u64::from(crc), u64::from(expected));
-    let source = Format::Mismatch { what, field, offset, expected, found: told };
-    (crc != 0 && told != expected).then(|| Damage::format(MANIFEST, source, Loss::Settled))
+    let source = Format::Mismatch { what, field, offset, expected, found };
+    Some(Damage::format(MANIFEST, source, Loss::Settled))
 }
 
 fn damage(field: &'static str, offset: u64, limit: u64, found: u64) -> Damage {

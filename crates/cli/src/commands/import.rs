@@ -264,6 +264,13 @@ fn one(
     file: Given<'_>,
 ) -> Result<()> {
     let text = &arguments.text;
+    if is_packed(file.path)
+        && !reading.is_again()
+        && let Err(error) = packed::check(file.path)
+    {
+        let file = file.path.display();
+        return Err(format!("{file}: read: {error}: nothing of this file is taken").into());
+    }
     match file.input {
         Input::Csv => {
             let mut unknown = None;
@@ -380,6 +387,14 @@ fn pieces(
                 _ if stopped => break false,
                 Ok(read) => take(piece.get(..read).unwrap_or(&[]), reading)?,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_packed(path) && packed::is_damage(&error) => {
+                    return Err(format!(
+                        "{}: read: {error}: what was taken of it before may be wrong, since its checksum comes \
+                         last (baro delete takes samples back; of a file nothing is taken)",
+                        path.display()
+                    )
+                    .into());
+                }
                 Err(error) => return Err(format!("{}: read: {error}", path.display()).into()),
             }
         }

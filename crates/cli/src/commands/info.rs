@@ -257,7 +257,7 @@ impl Wear {
     fn new(info: &Info, tbw: Option<f64>) -> Self {
         let wear = info.wear;
         let (payload, counted) = (info.counted.payload_bytes, info.counted.log_bytes);
-        let amplification = (payload > 0).then(|| counted as f64 / payload as f64);
+        let amplification = (payload > 0 && counted > 0).then(|| counted as f64 / payload as f64);
         let tb_per_day =
             info.rate.map(|(bytes, span_ns)| bytes as f64 / 1e12 * (86_400e9 / span_ns as f64));
         let left = tbw.map(|tbw| (tbw - wear.device_bytes() as f64 / 1e12).max(0.0));

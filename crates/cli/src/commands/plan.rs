@@ -47,7 +47,7 @@ enum Kind {
 )]
 pub(crate) struct Arguments {
     /// Sensors, or channels of frames
-    #[arg(long, value_parser = inputs::number, value_name = "N")]
+    #[arg(long, alias = "series", value_parser = inputs::number, value_name = "N")]
     sensors: f64,
     /// Samples of each a second: 10, 10Hz, 1/10s
     #[arg(long, value_parser = inputs::rate, value_name = "HZ")]

@@ -423,8 +423,8 @@ fn refuse_mistakes(arguments: &Arguments) -> Result<()> {
     if let Some((option, wanted)) = unused::fault(arguments) {
         return Err(Mistake::new(format!("--{option}: expected {wanted}, found none")).into());
     }
-    if let Some(said) = declare::fault(arguments) {
-        return Err(Mistake::new(format!("--layout {said}")).into());
+    if let Some((option, said)) = declare::fault(arguments) {
+        return Err(Mistake::new(format!("--{option} {said}")).into());
     }
     Ok(())
 }

@@ -20,6 +20,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    if baro_sys::files::exists(&arguments.new.join(baro_log::IDENTITY)) {
+        let new = arguments.new.display();
+        return Err(format!(
+            "{new}: expected the name of a folder that is to be made, found a store"
+        )
+        .into());
+    }
     let recovered = recover(&arguments.store, &arguments.new, |_, _| {})?;
     let damage: Vec<String> = recovered.damage.iter().map(ToString::to_string).collect();
     match arguments.format {

@@ -128,7 +128,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 fn of_gone(path: &Path, wanted: Option<&Path>) -> Result<RingSearch> {
     let at = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut found = RingSearch::of_all(wanted);
-    found.rings.retain(|ring| ring.store_path == at);
+    // A copy of a store has its id: what is there keeps its rings.
+    let by_id = |ring: &FoundRing| {
+        path.as_os_str() == ring.store.to_string().as_str() && ring.has_store() != Some(true)
+    };
+    found.rings.retain(|ring| ring.store_path == at || by_id(ring));
     if found.rings.is_empty() {
         return Err(format!(
             "{path}: no store here, and none that was here has left rings; baro rings lists all, make one \
@@ -141,8 +145,10 @@ fn of_gone(path: &Path, wanted: Option<&Path>) -> Result<RingSearch> {
     if !found.rings.iter().all(of_one) {
         return Err(format!(
             "{path}: expected rings of one store, found those of several that were here; if one was moved, \
-             give it its rings: baro rings STORE --adopt; if none comes back, remove the files that baro rings shows",
-            path = path.display()
+             give it its rings: baro rings STORE --adopt; if none comes back, name each by its id, a part of the \
+             paths that baro rings shows: baro rings {id} --clear",
+            path = path.display(),
+            id = found.rings.first().map_or(String::new(), |ring| ring.store.to_string()),
         )
         .into());
     }
@@ -197,8 +203,16 @@ fn print(ring: &FoundRing, state: State, done: &str) {
         0 => "nothing that is not in its store".to_owned(),
         count => format!("{} not in its store", baro_show::plural(count, "record")),
     };
+    let next = match done {
+        "kept" => {
+            let place = ring.store_path.to_string_lossy();
+            let store = if place.is_empty() { ring.store.to_string() } else { plain(&place) };
+            format!("; baro rings {store} --clear --with-records throws these away too")
+        }
+        _ => String::new(),
+    };
     out!(
-        "{}{}: {}, {records}; {whose}",
+        "{}{}: {}, {records}; {whose}{next}",
         if done.is_empty() { String::new() } else { format!("{done} ") },
         plain(&ring.path.to_string_lossy()),
         show_bytes(ring.file_bytes),

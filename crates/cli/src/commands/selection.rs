@@ -5,7 +5,7 @@
 //! Invariant: a name that something has stands for that, whatever signs are in it. Held by
 //! `patterns_select_and_a_slip_is_told`.
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Mistake, Result};
 use crate::nearest::Nearest;
 use baro_ondisk::NameParser;
 use baro_store::{Error, Selection, Selector, Store};
@@ -49,22 +49,25 @@ pub(crate) fn selector(store: &Store, text: &str) -> Result<Selector> {
     }
 }
 
-/// A failure, and where no quotes are around a label's value who may have taken them.
+/// A failure, or a mistake in a selector; where no quotes are around a label's value, who may have taken them.
 fn unquoted(error: Error) -> Failure {
     let said = error.to_string();
     match error {
-        Error::Selector(_) if said.contains("expected a value in quotes") => format!(
+        Error::Selector(_) if said.contains("expected a value in quotes") => Mistake::new(format!(
             "{said} (has a shell taken them? Put the selector in single quotes: 'temp{{room=\"a\"}}')"
-        )
+        ))
         .into(),
+        Error::Selector(_) => Mistake::new(said).into(),
         other => other.into(),
     }
 }
 
-/// A pattern as a selector; all else as it is.
+/// A pattern as a selector, with what is said of labels behind it; all else as it is.
 fn understood(store: &Store, text: &str) -> Result<String> {
     let catalog = store.catalog();
-    if text.contains('{') || !text.contains(['*', '?']) || catalog.lookup(text)?.is_some() {
+    let (name, labels) = text.split_at(text.find('{').unwrap_or(text.len()));
+    let is_pattern = name.contains(['*', '?']) && !name.starts_with('"');
+    if !is_pattern || catalog.lookup(text)?.is_some() {
         return Ok(text.to_owned());
     }
     // All fields of a channel.
@@ -73,7 +76,10 @@ fn understood(store: &Store, text: &str) -> Result<String> {
     {
         return Ok(text.to_owned());
     }
-    Ok(format!("{{__name__=~\"{}\"}}", as_regex(text)))
+    let labels = labels.strip_prefix('{').unwrap_or(labels).trim_start();
+    let between = if labels.is_empty() || labels.starts_with('}') { "" } else { "," };
+    let end = if labels.is_empty() { "}" } else { labels };
+    Ok(format!("{{__name__=~\"{}\"{between}{end}", as_regex(name.trim_end())))
 }
 
 /// A shell's pattern as a regular expression that means the same.
@@ -128,7 +134,7 @@ fn not_there(store: &Store, text: &str) -> Failure {
     if !is_pattern {
         return format!("{text}: no such series or channel; {next}").into();
     }
-    let regex = match text.contains(".*") {
+    let regex = match text.contains(".*") && !text.contains('{') {
         true => format!(
             " (* is any letters here, and . a point; as a regular expression: '{{__name__=~\"{text}\"}}')"
         ),

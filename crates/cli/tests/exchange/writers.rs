@@ -38,6 +38,10 @@ fn line_of(series: &Series) -> Option<String> {
         let _ = write!(line, ",{}={}", escaped(key, &special)?, escaped(value, &special)?);
     }
     let _ = write!(line, " {}=", escaped(&series.field, &[',', '=', ' '])?);
+    // What stands before a name is passed over.
+    if line.starts_with(['\t', '\0']) {
+        return None;
+    }
     // Behind tabs and blanks too it begins a comment.
     Some(line).filter(|line| !line.trim_start_matches(['\t', ' ']).starts_with('#'))
 }

@@ -4,9 +4,10 @@
 //! a time there would make a series for good with each value. Held by
 //! `tests::a_long_header_may_have_any_order_and_labels`.
 
-use super::fields::{Fault, Field, Values, is_value, split};
+use super::fields::{Fault, Field, Values, split};
 use super::guards::Guards;
 use super::header::{Holds, Layout, SEPARATORS, time_unit_ns};
+use super::is_value;
 use super::{CsvProblem, is_time, time_of};
 use crate::form::Kind;
 use crate::labels::labelled;

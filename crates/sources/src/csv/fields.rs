@@ -162,52 +162,6 @@ pub(super) fn quotes(text: &str, separator: char) -> Quotes {
     Quotes::Closed { misplaced }
 }
 
-/// Whether a text that should be a name is a number, a truth value or a time: then it hardly is one.
-/// Asked for each row without a header, so names are told by their first letter or their length.
-pub(crate) fn is_value(text: &str) -> bool {
-    match text.as_bytes().first() {
-        Some(b'0'..=b'9' | b'+' | b'-' | b'.') => {
-            number::scalar(text) != Err(NumberFault::Form) || super::is_time(text)
-        }
-        Some(_) if matches!(text.len(), 3 | 4 | 5 | 8) => {
-            let words = ["nan", "inf", "true", "false", "infinity"];
-            words.iter().any(|word| text.eq_ignore_ascii_case(word))
-        }
-        _ => false,
-    }
-}
-
-/// The same where no header says that it is a name: also a time of day, a number with its unit, currency or
-/// groups, and a word for nothing.
-pub(super) fn is_hardly_a_name(text: &str) -> bool {
-    let words = ["null", "none", "nil", "na", "n/a", "-", "--", "?"];
-    let is_word = || text.len() <= 4 && words.iter().any(|word| text.eq_ignore_ascii_case(word));
-    if is_value(text) || is_word() {
-        return true;
-    }
-    // What nearly all begin with.
-    if matches!(text.as_bytes().first(), Some(b'a'..=b'z' | b'A'..=b'Z' | b'_')) {
-        return false;
-    }
-    let bare = text.trim_start_matches(['+', '-', '$', '€', '£', '¥']).trim_start();
-    let Some(b'0'..=b'9') = bare.as_bytes().first() else { return false };
-    if let Some(hex) = bare.strip_prefix("0x").or_else(|| bare.strip_prefix("0X")) {
-        return !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
-    }
-    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '_' | '.' | ',' | ':' | '\'');
-    let (number, unit) = bare.split_at(bare.find(|c| !is_part(c)).unwrap_or(bare.len()));
-    // An address has more points than a number.
-    let points = number.bytes().filter(|byte| *byte == b'.').count();
-    let is_decimal = points == 1 && !number.ends_with('.') || number.contains([',', ':']);
-    match unit.chars().next() {
-        None => points < 2,
-        Some(first) => {
-            let few = unit.trim_start().chars().count() <= 3;
-            few && points < 2 && (is_decimal || !first.is_ascii_alphabetic() && first != '/')
-        }
-    }
-}
-
 /// How values are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Values {

@@ -434,7 +434,8 @@ fn a_first_line_that_says_nothing_is_told_as_that() {
 fn what_is_hardly_a_name_is_none_without_a_header() {
     let refused = [
         "10:00:00", "10:00", "10:00 am", "21.5 C", "21.5C", "50%", "$5", "-€3.50", "0x1F", "1_000",
-        "null", "N/A", "-", "5 m", "3°C", "1'000",
+        "null", "N/A", "-", "5 m", "3°C", "1'000", "5 mg/l", "<5", ">=5", "~5", "(5)", "½", "٣",
+        "#N/A", "#DIV/0!",
     ];
     for name in refused {
         let (column, problem) = error_of(format!("2026-01-01T00:00:00Z,{name},4\n").as_bytes());
@@ -453,12 +454,12 @@ fn what_is_hardly_a_name_is_none_without_a_header() {
 
 #[test]
 fn a_column_that_may_tell_devices_apart_is_asked_for() {
-    for name in ["id", "sensor_id", "deviceId", "Machine ID", "tag-id"] {
+    for name in ["id", "sensor_id", "deviceId", "Machine ID", "tag-id", "Device", "node"] {
         let text = format!("time,{name},temp\n2026-01-01T00:00:00Z,1,5\n");
         let found = plain(&text);
         assert!(found[0].contains("expected to know what"), "{name}: {found:?}");
     }
-    for name in ["humid", "paid", "Grid", "id:f64"] {
+    for name in ["humid", "paid", "Grid", "id:f64", "nodes"] {
         let text = format!("time,{name},temp\n2026-01-01T00:00:00Z,1,5\n");
         assert_eq!(plain(&text).len(), 2, "{name}");
     }

@@ -124,7 +124,8 @@ impl Fields {
     pub(super) fn read(&mut self, text: &str, times: &Times) -> Result<Option<i64>, Fault> {
         self.tags.clear();
         self.fields.clear();
-        let start = skip_blanks(text, 0);
+        // What InfluxDB passes over before a name.
+        let start = text.len() - text.trim_start_matches([' ', '\t', '\0']).len();
         let mut at = until(text, start, |byte| matches!(byte, b',' | b' '));
         if at == start {
             return Err(expected(text, start, "the name of a measurement"));

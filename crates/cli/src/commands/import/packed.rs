@@ -1,11 +1,16 @@
 //! What gzip has packed. Several members one after another are one file, as gzip has it; memory is that of
 //! its window.
 //!
+//! Whether bytes are those that were packed is known at the end of a member alone. So a file is read once before
+//! anything of it is taken ([`check`]).
+//!
 //! Invariant: what stands behind the last member is never passed over, unless it is zeros, with which tapes
 //! and disks fill up. Held by `what_gzip_has_packed_is_read_and_a_torn_one_is_told` (`tests/text_forms.rs`).
 
+use baro_sys::{files, termination};
 use flate2::bufread::GzDecoder;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result};
+use std::path::Path;
 
 /// With what a member begins.
 const MAGIC: u8 = 0x1f;
@@ -57,6 +62,29 @@ fn cut_off(error: Error) -> Error {
         }
         _ => error,
     }
+}
+
+/// Fails if the file is damaged: its checksum comes behind what it is of. One that is cut off, or has something
+/// else behind it, is told where it is read. What comes out of a pipe comes once, and is not looked at.
+pub(super) fn check(path: &Path) -> Result<()> {
+    if !files::is_regular(path) {
+        return Ok(());
+    }
+    let mut input = Members::new(files::open(path)?);
+    let mut piece = vec![0; 256 << 10];
+    loop {
+        match input.read(&mut piece) {
+            Ok(read) if read > 0 && termination::requested().is_none() => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if is_damage(&error) => return Err(error),
+            Ok(_) | Err(_) => return Ok(()),
+        }
+    }
+}
+
+/// Whether this is what the library says of bytes that were not packed so.
+pub(super) fn is_damage(error: &Error) -> bool {
+    error.kind() == ErrorKind::InvalidInput
 }
 
 impl<R: Read> Read for Members<R> {

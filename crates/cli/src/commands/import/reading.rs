@@ -102,6 +102,11 @@ impl<'a> Reading<'a> {
         Reading { silent: true, other_units: TOLD_MAX, shown_ns: None, ..reading }
     }
 
+    /// Whether all of it was read before.
+    pub(super) fn is_again(&self) -> bool {
+        self.silent
+    }
+
     /// Lines are those of this file from now on; `in_parts`: values of one need not be taken together.
     pub(super) fn begin(&mut self, file: &Path, in_parts: bool) {
         self.flush();

@@ -54,7 +54,7 @@ pub(super) fn option_fault(options: &Options) -> Option<(&'static str, String)> 
             ("durable-within", format!("expected 1ms to 1h, found {found}"))
         }
         Some("priority") => ("fifo", format!("expected {expected}")),
-        _ => ("frame-bytes", error.to_string()),
+        _ => ("frame-bytes", format!("expected at most {}", frame_bytes::LIMITS)),
     })
 }
 
@@ -71,7 +71,7 @@ fn faults(arguments: &Arguments) -> Vec<(&'static str, String)> {
     }
     let unused = unused::fault(arguments);
     found.extend(unused.map(|(option, wanted)| (option, format!("expected {wanted}, found none"))));
-    found.extend(declare::fault(arguments).map(|said| ("layout", said)));
+    found.extend(declare::fault(arguments));
     found
 }
 

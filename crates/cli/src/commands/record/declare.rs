@@ -54,8 +54,16 @@ pub(crate) fn layout(text: &str) -> std::result::Result<ChannelLayout, String> {
     Ok(ChannelLayout { channel, layout })
 }
 
-/// Which layout is one of no channel that this recording can have. Other programs bring any (--attach).
-pub(super) fn fault(arguments: &Arguments) -> Option<String> {
+/// Which declaration is of a name that has another type, and which layout one of no channel that this recording
+/// can have. Other programs bring any (--attach).
+pub(super) fn fault(arguments: &Arguments) -> Option<(&'static str, String)> {
+    if arguments.generate
+        && let Some(taken) = arguments.declare.iter().find(|one| one.name == "generated")
+        && taken.kind != Type::Channel
+    {
+        let said = "generated: expected another name, since it is the channel of --generate";
+        return Some(("declare", said.to_owned()));
+    }
     if arguments.attach.is_some() {
         return None;
     }
@@ -70,10 +78,11 @@ pub(super) fn fault(arguments: &Arguments) -> Option<String> {
     let mut channels =
         channels.map(|layout| layout.channel.as_deref().unwrap_or(&arguments.channel));
     channels.find(|channel| !has(channel)).map(|channel| {
-        format!(
+        let said = format!(
             "{channel}: expected a channel of a source of this recording (--channel of --stdin raw or \
              frames, --udp-frames, generated, or one of --declare), found none of that name"
-        )
+        );
+        ("layout", said)
     })
 }
 

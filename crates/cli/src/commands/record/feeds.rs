@@ -35,7 +35,7 @@ pub(crate) enum Feed {
 }
 
 impl Feed {
-    /// It waits for room in its ring instead of losing anything.
+    /// It waits for room in its ring instead of losing anything, as long as there can be any.
     pub(crate) fn can_wait(&self) -> bool {
         matches!(self, Feed::Lines(..) | Feed::Raw { .. } | Feed::Frames { .. })
     }
@@ -70,6 +70,9 @@ impl Feed {
     }
 }
 
+/// How often a source that rests looks whether it is to end.
+const LOOK_NS: u64 = 50_000_000;
+
 /// Calls `each` once a period until `stop`, and once at least: a short recording on a busy machine may
 /// be over before this thread runs. Returns the periods that began while it was late.
 fn periodically(interval_ns: u64, stop: &AtomicBool, mut each: impl FnMut(u64)) -> u64 {
@@ -79,14 +82,21 @@ fn periodically(interval_ns: u64, stop: &AtomicBool, mut each: impl FnMut(u64)) 
     loop {
         each(number);
         number += 1;
-        due_ns += interval_ns;
+        due_ns = due_ns.saturating_add(interval_ns);
         let behind_ns = clock::monotonic_ns().saturating_sub(due_ns);
         let behind = behind_ns / interval_ns.max(1);
         missed += behind;
         due_ns += behind * interval_ns;
-        clock::sleep_until_ns(due_ns);
-        if stop.load(Ordering::Relaxed) {
-            return missed;
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return missed;
+            }
+            let now_ns = clock::monotonic_ns();
+            if now_ns >= due_ns {
+                break;
+            }
+            // A period may last for hours.
+            clock::sleep_until_ns(due_ns.min(now_ns.saturating_add(LOOK_NS)));
         }
     }
 }

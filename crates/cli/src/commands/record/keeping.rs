@@ -59,8 +59,12 @@ pub(crate) struct Condition {
 }
 
 fn condition(text: &str) -> std::result::Result<Condition, String> {
-    let wanted =
-        || format!("expected a condition such as temp>90 (> >= < <=, a number), found {text:?}");
+    let wanted = || {
+        format!(
+            "expected a condition such as temp>90 (> >= < <=, a number; in single quotes, since a shell takes > \
+             and < for itself), found {text:?}"
+        )
+    };
     let at = text.rfind(['<', '>']).ok_or_else(wanted)?;
     let (series, rest) = text.split_at(at);
     let (is_above, rest) = (rest.starts_with('>'), rest.get(1..).unwrap_or_default());
