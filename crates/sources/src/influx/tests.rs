@@ -70,6 +70,14 @@ fn escapes_are_undone_and_made_anew_in_names() {
 }
 
 #[test]
+fn what_stands_before_a_name_is_passed_over() {
+    // Also of a series that was met before.
+    let text = "\tm,h=a v=1 1\n\tm,h=a v=2 2\nm,h=a v=3 3\n \t\0m,h=a v=4 4\n";
+    let expected = (1..5).map(|n| format!("{n} Some({n}) m_v{{h=\"a\"}} Float({n}.0)"));
+    assert_eq!(of(text), expected.collect::<Vec<_>>());
+}
+
+#[test]
 fn times_are_counted_in_the_unit_given() {
     assert_eq!(
         items([&b"m f=1 1700000000\n"[..]], 1_000_000_000),
