@@ -150,7 +150,7 @@ fn missing(path: &Path, typed: &[OsString]) -> String {
         );
     }
     let name = path.file_name().and_then(|name| name.to_str());
-    let Some(name) = name.filter(|_| typed.iter().any(|word| Path::new(word) == path)) else {
+    let Some(name) = name.filter(|_| is_typed) else {
         return String::new();
     };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
