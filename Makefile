@@ -9,11 +9,11 @@ BARO := $(SETUP) --build "$${CARGO_TARGET_DIR:-target}/release/baro"
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
-release: ## build baro, its listener, baro-lab and the interposer (four minutes)
+release: ## build baro, its listener, baro-lab and the interposer (a quarter of an hour on two processors)
 	@$(BUILD) build --release -p baro-cli -p baro-lake -p baro-listen -p baro-lab -p baro-preload
 	@$(BUILD) build --release -p baro-serve
 
-install: ## build and install baro below PREFIX=/usr/local, with man pages and completions (DESTDIR before it)
+install: ## build and install baro below PREFIX=/usr/local, with man pages and completions (DESTDIR before it; builds first)
 	@[ -n "$${SUDO_USER:-}" ] && [ -x "$${CARGO_TARGET_DIR:-target}/release/baro" ] || \
 		{ $(BUILD) build --release -p baro-cli -p baro-lake -p baro-listen -p baro-preload && $(BUILD) build --release -p baro-serve; }
 	@PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" scripts/install.sh "$${CARGO_TARGET_DIR:-$$PWD/target}/release"
@@ -21,7 +21,7 @@ install: ## build and install baro below PREFIX=/usr/local, with man pages and c
 wheel: ## the Python package, in target/wheels (five minutes)
 	@$(BUILD) xtask wheel
 
-demo: ## record beside a disk-hungry neighbour, show who waited, verify (a minute, after the build)
+demo: ## record beside a disk-hungry neighbour, show who waited, verify (a minute, after a build of ten)
 	@$(BUILD) build --release -p baro-cli
 	@$(BARO) demo
 

@@ -47,6 +47,8 @@ pub(crate) fn told(failure: &Failure, typed: &[OsString]) -> String {
         ErrorKind::NotFound => missing(&error.path, typed),
         ErrorKind::AlreadyExists | ErrorKind::NotADirectory => place::in_the_way(&error.path),
         ErrorKind::ReadOnlyFilesystem => place::READ_ONLY.to_owned(),
+        ErrorKind::AddrInUse => place::TAKEN.to_owned(),
+        ErrorKind::AddrNotAvailable => place::NO_ADDRESS.to_owned(),
         ErrorKind::StorageFull if error.operation.ends_with("of shared memory") => {
             place::NO_MEMORY.to_owned()
         }

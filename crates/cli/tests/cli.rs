@@ -102,6 +102,10 @@ fn csv_comes_back_as_it_went_in() {
     assert!(stderr(&output).contains("line 2"), "{}", stderr(&output));
     assert!(stderr(&output).contains("expected bool"));
     assert_eq!(ok(&run(&["cat", &store, "temp"])).lines().count(), 3);
+    // Frames alone have bytes that can be printed as they are.
+    let raw = run(&["cat", &store, "temp", "--format", "raw"]);
+    assert_eq!(ok(&raw), "");
+    assert!(stderr(&raw).contains("3 samples are left out"), "{}", stderr(&raw));
 }
 
 #[test]

@@ -10,7 +10,7 @@
 
 use crate::ledger::Place;
 use crate::replaced::{Replaced, Taken, from_place, place};
-use crate::seen::hash;
+use crate::seen::{ShortHash, is_among};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Samples held at once: 32 MiB.
@@ -28,7 +28,7 @@ pub struct Unseen {
     /// Ids of their series.
     pub series: BTreeSet<u32>,
     /// The hashes of what came more than once, if that is known.
-    pub(crate) twice: Option<Vec<u64>>,
+    pub(crate) twice: Option<Vec<ShortHash>>,
 }
 
 /// The last sample of a series and time, and how many of these it replaced, the first of them from `first`.
@@ -48,7 +48,7 @@ struct Held {
 pub struct Recount {
     series: BTreeSet<u32>,
     /// Of these no other sample can have replaced another.
-    twice: Option<Vec<u64>>,
+    twice: Option<Vec<ShortHash>>,
     held_max: usize,
     /// Which part of how many is held now.
     part: (u64, u64),
@@ -111,7 +111,7 @@ impl Recount {
             self.others.take(input, held.clone().filter(|one| !series.contains(&one.id)));
         }
         for one in held {
-            if self.twice.as_ref().is_some_and(|twice| twice.binary_search(&hash(&one)).is_err()) {
+            if self.twice.as_ref().is_some_and(|twice| !is_among(twice, &one)) {
                 continue;
             }
             let Taken { id, time_ns, bits, line } = one;

@@ -13,7 +13,7 @@
 
 use crate::ledger::Place;
 use crate::recount::Unseen;
-use crate::seen::Seen;
+use crate::seen::{Seen, ShortHash, is_among, more_than_once};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -43,12 +43,22 @@ struct Latest {
     /// The latest of those that were held at once before, and which those are that are now; 0: there was none.
     before_ns: i64,
     turn: u32,
+    /// Its series is among those of [`Unseen`].
+    is_unseen: bool,
 }
 
 impl Latest {
     fn of(one: &Taken, place: u64, turn: u32) -> Self {
         let Taken { time_ns, bits, .. } = *one;
-        Latest { time_ns, bits, place, min_ns: time_ns, before_ns: i64::MIN, turn }
+        Latest {
+            time_ns,
+            bits,
+            place,
+            min_ns: time_ns,
+            before_ns: i64::MIN,
+            turn,
+            is_unseen: false,
+        }
     }
 
     /// Whether this may be the time of one that is not held any more, and is not the latest.
@@ -95,7 +105,6 @@ impl Replaced {
         let turn = self.turn;
         for (at, one) in held.clone().enumerate() {
             let place = place(input, one.line);
-            self.seen.note(&one);
             let latest = self.latest(one.id);
             if latest.place == 0 {
                 *latest = Latest::of(&one, place, turn);
@@ -109,8 +118,11 @@ impl Replaced {
                 let unseen = latest.may_have_had(one.time_ns);
                 latest.min_ns = latest.min_ns.min(one.time_ns);
                 if unseen {
+                    let is_known = std::mem::replace(&mut latest.is_unseen, true);
                     self.unseen.samples += 1;
-                    self.unseen.series.insert(one.id);
+                    if !is_known {
+                        self.unseen.series.insert(one.id);
+                    }
                     self.unseen.first = self.unseen.first.or(Some(from_place(place)));
                 }
                 continue;
@@ -123,21 +135,32 @@ impl Replaced {
             }
         }
         if goes_back {
-            let mut all: Vec<(usize, Taken)> = held.enumerate().collect();
-            all.sort_unstable_by_key(|(at, one)| (one.id, one.time_ns, *at));
-            for pair in all.windows(2) {
-                let [(_, before), (at, one)] = pair else { continue };
-                let same = (before.id, before.time_ns) == (one.id, one.time_ns);
-                if same && before.bits != one.bits {
-                    self.found.insert(*at, place(input, before.line));
-                }
-            }
+            self.find(input, held.clone());
         }
-        self.seen.look(self.unseen.samples > 0);
+        self.seen.note(held.map(|one| ShortHash::of(&one)), goes_back);
         self.count += self.found.len() as u64;
         let first = self.found.values().copied().chain((self.first > 0).then_some(self.first));
         self.first = first.min().unwrap_or(0);
         self.found.clear();
+    }
+
+    /// Finds those that were replaced among what is held at once, in whatever order it came.
+    fn find(&mut self, input: u32, held: impl Iterator<Item = Taken> + Clone) {
+        let mut hashes: Vec<ShortHash> = held.clone().map(|one| ShortHash::of(&one)).collect();
+        let twice = more_than_once(&mut hashes);
+        if twice.is_empty() {
+            return;
+        }
+        let mut all: Vec<(usize, Taken)> =
+            held.enumerate().filter(|(_, one)| is_among(&twice, one)).collect();
+        all.sort_unstable_by_key(|(at, one)| (one.id, one.time_ns, *at));
+        for pair in all.windows(2) {
+            let [(_, before), (at, one)] = pair else { continue };
+            let same = (before.id, before.time_ns) == (one.id, one.time_ns);
+            if same && before.bits != one.bits {
+                self.found.insert(*at, place(input, before.line));
+            }
+        }
     }
 
     fn latest(&mut self, id: u32) -> &mut Latest {

@@ -1,93 +1,122 @@
-//! Which series and times came more than once, in eight bytes a sample: of each its hash is noted. Whoever
+//! Which series and times came more than once, in six bytes a sample: of each its hash is noted. Whoever
 //! reads an input whose times are in no order need not read it again then, if all of them differ; and if
 //! some do not, he holds those alone.
 //!
-//! It is noted only as long as that may be of use: an input whose first quarter million samples are in
-//! order is taken for one that is. Two series and times may have one hash; then they are looked at for
-//! nothing, and none is missed.
+//! It is noted only where that is of use: an input whose first samples, as many as are held at once
+//! ([`HELD_MAX`](crate::intake)), are in order is taken for one that is. Two series and times may have one
+//! hash; then they are looked at for nothing, and none is missed.
 
 use crate::replaced::Taken;
 
-/// Samples in order, after which nothing is noted any more: 2 MiB.
-const FIRST: usize = 256 << 10;
 /// Samples that are noted at most, 32 MiB, less what comes before they are counted again.
-const MOST: usize = (4 << 20) - (64 << 10);
+const MOST: usize = (32 << 20) / size_of::<ShortHash>() - (64 << 10);
+
+/// The hash of a series and time; of a sample as much as six bytes hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ShortHash([u8; 6]);
+
+impl ShortHash {
+    /// Different for nearly all series and times: times lie closer together than the products of ids.
+    pub(crate) fn of(one: &Taken) -> Self {
+        let id = u64::from(one.id).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let [a, b, c, d, e, f, ..] = one.time_ns.cast_unsigned().wrapping_add(id).to_le_bytes();
+        ShortHash([a, b, c, d, e, f])
+    }
+
+    /// By this they are in order.
+    pub(crate) fn rank(self) -> u64 {
+        let [a, b, c, d, e, f] = self.0;
+        u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+    }
+}
+
+/// In order, those that are there more than once: each of them once.
+pub(crate) fn more_than_once(hashes: &mut [ShortHash]) -> Vec<ShortHash> {
+    hashes.sort_unstable_by_key(|one| one.rank());
+    let pairs = hashes.windows(2).filter(|pair| pair[0] == pair[1]);
+    let mut twice: Vec<ShortHash> = pairs.map(|pair| pair[0]).collect();
+    twice.dedup();
+    twice
+}
+
+/// Whether the sample is one of those, which are in order.
+pub(crate) fn is_among(twice: &[ShortHash], one: &Taken) -> bool {
+    twice.binary_search_by_key(&ShortHash::of(one).rank(), |hash| hash.rank()).is_ok()
+}
 
 /// See the module. The default notes nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    hashes: Vec<u64>,
-    notes: bool,
+    hashes: Vec<ShortHash>,
+    notes: Notes,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Notes {
+    #[default]
+    No,
+    /// If the first of them are in no order.
+    MayBe,
+    Yes,
 }
 
 impl Seen {
-    /// One that notes.
+    /// One that notes, if the first samples are in no order.
     pub(crate) fn noting() -> Self {
-        Seen { notes: true, ..Seen::default() }
+        Seen { notes: Notes::MayBe, ..Seen::default() }
     }
 
-    pub(crate) fn note(&mut self, one: &Taken) {
-        if self.notes {
-            self.hashes.push(hash(one));
+    /// Notes what was held at once, if it is of use; `goes_back`: times go back within it.
+    pub(crate) fn note(&mut self, held: impl Iterator<Item = ShortHash>, goes_back: bool) {
+        if self.notes == Notes::MayBe {
+            self.notes = if goes_back { Notes::Yes } else { Notes::No };
         }
-    }
-
-    /// Gives up where it is of no use; `is_unordered`: times have gone back over what was pushed before.
-    pub(crate) fn look(&mut self, is_unordered: bool) {
-        if self.hashes.len() > if is_unordered { MOST } else { FIRST } {
+        if self.notes == Notes::Yes {
+            self.hashes.extend(held);
+        }
+        if self.hashes.len() > MOST {
             *self = Seen::default();
         }
     }
 
-    /// The hashes that came more than once, by size; `None` if not all were noted.
-    pub(crate) fn twice(self) -> Option<Vec<u64>> {
-        if !self.notes {
-            return None;
-        }
-        let mut hashes = self.hashes;
-        hashes.sort_unstable();
-        let pairs = hashes.windows(2).filter(|pair| pair[0] == pair[1]);
-        let mut twice: Vec<u64> = pairs.map(|pair| pair[0]).collect();
-        twice.dedup();
-        Some(twice)
+    /// The hashes that came more than once, in order; `None` if not all were noted.
+    pub(crate) fn twice(mut self) -> Option<Vec<ShortHash>> {
+        (self.notes == Notes::Yes).then(|| more_than_once(&mut self.hashes))
     }
-}
-
-/// Different for nearly all series and times: times lie closer together than the products of ids.
-pub(crate) fn hash(one: &Taken) -> u64 {
-    let id = u64::from(one.id).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    one.time_ns.cast_unsigned().wrapping_add(id)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn taken(id: u32, time_ns: i64) -> Taken {
-        Taken { id, time_ns, ..Taken::default() }
+    fn hash(id: u32, time_ns: i64) -> ShortHash {
+        ShortHash::of(&Taken { id, time_ns, ..Taken::default() })
     }
 
     #[test]
     fn what_came_more_than_once_is_known_or_that_it_is_not() {
+        let came = [(1, 5), (2, 5), (1, 6), (1, 5), (2, -5), (1, 5), (2, 5)];
+        let came = came.map(|(id, time_ns)| hash(id, time_ns));
+        let mut expected = vec![came[0], came[1]];
+        expected.sort_unstable_by_key(|one| one.rank());
         let mut seen = Seen::noting();
-        for (id, time_ns) in [(1, 5), (2, 5), (1, 6), (1, 5), (2, -5), (1, 5), (2, 5)] {
-            seen.note(&taken(id, time_ns));
+        seen.note(came[..3].iter().copied(), true);
+        seen.note(came[3..].iter().copied(), false);
+        assert_eq!(seen.twice(), Some(expected.clone()));
+        for (id, time_ns, is_one) in [(1, 5, true), (2, 5, true), (1, 6, false)] {
+            let one = Taken { id, time_ns, ..Taken::default() };
+            assert_eq!(is_among(&expected, &one), is_one, "{id} at {time_ns}");
         }
-        seen.look(false);
-        let mut expected = vec![hash(&taken(1, 5)), hash(&taken(2, 5))];
-        expected.sort_unstable();
-        assert_eq!(seen.twice(), Some(expected));
 
-        for (is_unordered, most) in [(false, FIRST), (true, MOST)] {
+        let many = |count: usize| (0..count as i64).map(|time_ns| hash(7, time_ns));
+        for (first_goes_back, count, is_known) in
+            [(true, MOST - 1, true), (true, MOST, false), (false, 10, false)]
+        {
             let mut seen = Seen::noting();
-            for time_ns in 0..=most as i64 {
-                seen.look(is_unordered);
-                seen.note(&taken(7, time_ns));
-            }
-            seen.look(!is_unordered);
-            assert_eq!(seen.hashes.len(), if is_unordered { 0 } else { most + 1 });
-            seen.look(is_unordered);
-            assert_eq!(seen.twice(), None);
+            seen.note(std::iter::once(hash(8, 0)), first_goes_back);
+            seen.note(many(count), true);
+            assert_eq!(seen.hashes.len(), if is_known { count + 1 } else { 0 });
+            assert_eq!(seen.twice(), is_known.then(Vec::new));
         }
         assert_eq!(Seen::default().twice(), None);
     }

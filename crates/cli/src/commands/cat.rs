@@ -80,6 +80,8 @@ struct Printer<W: Write> {
     short: u64,
     /// Infinite values that JSON has as null.
     infinite: u64,
+    /// Samples that were to be printed raw.
+    samples: u64,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
@@ -142,7 +144,17 @@ impl Printer<BufWriter<Stdout>> {
     fn new(selection: Selection, format: RowFormat) -> Self {
         let typed = format == RowFormat::Csv && csv::needs_types(&selection);
         let out = Lines::new(baro_command::exact());
-        Printer { out, selection, format, typed, lost: 0, rows: 0, short: 0, infinite: 0 }
+        Printer {
+            out,
+            selection,
+            format,
+            typed,
+            lost: 0,
+            rows: 0,
+            short: 0,
+            infinite: 0,
+            samples: 0,
+        }
     }
 }
 
@@ -206,6 +218,8 @@ impl<W: Write> Printer<W> {
         {
             self.infinite += u64::from(value.is_infinite());
         }
+        let is_frame = matches!(point.value, Datum::Frame(_));
+        self.samples += u64::from(self.format == RowFormat::Raw && !is_frame);
         print(&mut self.out, self.format, self.typed, point)
     }
 
@@ -216,6 +230,12 @@ impl<W: Write> Printer<W> {
         }
         if self.infinite > 0 {
             say!("note: {} infinite values are null: JSON has none", self.infinite);
+        }
+        if self.samples > 0 {
+            say!(
+                "note: {} samples are left out: raw has frames alone; use --format csv",
+                self.samples
+            );
         }
     }
 

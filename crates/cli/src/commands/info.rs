@@ -174,7 +174,7 @@ fn print_pins(store: &Store, info: &Info) {
         let (from_ns, to_ns) = pin.window_ns();
         let (from, to) = (time::show(from_ns), time::show(to_ns));
         let state = super::pin::state(pin);
-        out!("pin       {:016x} {name} ({state}): {from} to {to} {}", pin.id, pin.reason);
+        out!("pin       {:016x} {name} ({state}): {from} to {to}{}", pin.id, super::pin::why(pin));
     }
     if info.segments_kept > 0 {
         out!(

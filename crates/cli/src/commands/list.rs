@@ -107,9 +107,18 @@ fn row<W: Write>(out: &mut Lines<W>, found: &Declaration<'_>) -> std::io::Result
         written_name(found.name),
         found.unit
     )?;
-    for field in found.layout.iter().flat_map(|layout| layout.fields()) {
+    field_rows(out, found.name, found.layout.as_deref())
+}
+
+/// A row for each field of the channel, if it has a layout.
+fn field_rows<W: Write>(
+    out: &mut Lines<W>,
+    channel: &str,
+    layout: Option<&Layout>,
+) -> std::io::Result<()> {
+    for field in layout.iter().flat_map(|layout| layout.fields()) {
         let array = field.elements.map_or(String::new(), |n| format!("[0..{n}]"));
-        let (channel, name, unit) = (&found.name, &field.name, &field.unit);
+        let (name, unit) = (&field.name, &field.unit);
         row!(out, "{:>6} {:8} {channel}.{name}{array} {unit}", "", field.kind.name())?;
     }
     Ok(())
@@ -170,6 +179,7 @@ fn counted(arguments: &Arguments) -> Result<Outcome> {
                     "type": entry.declared.as_ref().map(|found| found.kind.name()),
                     "name": name(entry.id, &entry.declared),
                     "unit": entry.declared.as_ref().map(|found| found.unit.clone()),
+                    "fields": entry.declared.as_ref().and_then(|found| found.layout.as_deref().map(fields)),
                     "rows": entry.rows,
                     "bytes": entry.bytes,
                     "time_min_ns": entry.times_ns.map(|times| times.0),
@@ -199,6 +209,9 @@ fn counted(arguments: &Arguments) -> Result<Outcome> {
             unit,
             rate(entry.rows, entry.times_ns)
         )?;
+        if let Some(found) = declared {
+            field_rows(&mut out, &found.name, found.layout.as_deref())?;
+        }
     }
     out.flush()?;
     Ok(told(store, &notes))

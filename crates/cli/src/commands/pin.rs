@@ -8,6 +8,7 @@ use baro_ondisk::{Pin, PinState};
 use baro_recorder::PinRequest;
 use baro_recorder::inspect::{pin_in_store, release_in_store};
 use baro_store::{Damage, Loss, Store};
+use baro_sys::clock;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::{Value, json};
@@ -125,8 +126,23 @@ fn print(pin: &Pin) {
         time::show(from_ns),
         time::show(to_ns),
         if pin.name.is_empty() { String::new() } else { format!(" {:?}", pin.name) },
-        if pin.reason.is_empty() { String::new() } else { format!(": {}", pin.reason) },
+        why(pin),
     );
+}
+
+/// What is to be said of its state, behind a colon. One whose window is over is open only where its recorder
+/// ended before: a running one ends it at once.
+pub(super) fn why(pin: &Pin) -> String {
+    const LATE_NS: i64 = 5_000_000_000;
+    let (_, to_ns) = pin.window_ns();
+    let is_over = to_ns.saturating_add(LATE_NS) < clock::realtime_ns();
+    let left = "its recorder ended before the window did, so it has what came until then";
+    match (pin.state == PinState::Open && is_over, pin.reason.as_str()) {
+        (true, "") => format!(": {left}"),
+        (true, reason) => format!(": {left}; {reason}"),
+        (false, "") => String::new(),
+        (false, reason) => format!(": {reason}"),
+    }
 }
 
 pub(super) fn state(pin: &Pin) -> &'static str {
@@ -155,4 +171,23 @@ pub(crate) fn as_json(pin: &Pin) -> Value {
         "first_epoch": pin.first_epoch,
         "last_epoch": (pin.last_epoch != u64::MAX).then_some(pin.last_epoch),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pin_that_nobody_ends_any_more_is_told() {
+        let now_ns = clock::realtime_ns();
+        let open = Pin { state: PinState::Open, realtime_ns: now_ns, ..Pin::default() };
+        assert_eq!(why(&open), "");
+        let left = Pin { realtime_ns: now_ns - 60_000_000_000, ..open };
+        assert_eq!(why(&Pin { after_ns: 3_600_000_000_000, ..left.clone() }), "");
+        let said = ": its recorder ended before the window did, so it has what came until then";
+        assert_eq!(why(&left), said);
+        let short = Pin { reason: "1 s is missing".to_owned(), ..left };
+        assert_eq!(why(&short), format!("{said}; 1 s is missing"));
+        assert_eq!(why(&Pin { state: PinState::Short, ..short }), ": 1 s is missing");
+    }
 }
