@@ -239,7 +239,7 @@ pub unsafe extern "C" fn baro_samples_open(
             Some(ValueType::Text) => BARO_TEXT,
             None => {
                 let why = "expected a series or a field, found a channel; its frames are read with \
-                           baro_reader_next";
+                           baro_frames_open";
                 return Err(Failure::new(BARO_EINVAL, format!("{name}: {why}")));
             }
         };

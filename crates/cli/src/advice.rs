@@ -11,6 +11,7 @@ mod verbs;
 use crate::failure::Failure;
 use crate::nearest::Nearest;
 use baro_sys::{files, identity, schedule};
+use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind as Mistake};
 use std::ffi::OsString;
@@ -189,6 +190,27 @@ pub(crate) fn suggest(mistake: &mut clap::Error, typed: &[OsString]) {
         mistake.remove(ContextKind::SuggestedSubcommand);
         mistake.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
     }
+}
+
+/// A mistake as the parser renders it, in our words: without blank lines, and without the usage where it tells
+/// which option was meant.
+pub(crate) fn plainly(rendered: &str, program: &Command, typed: &[OsString]) -> String {
+    let verb = typed.get(1).and_then(|verb| verb.to_str());
+    let verb = verb.filter(|verb| program.find_subcommand(verb).is_some());
+    let verb = verb.map_or(String::new(), |verb| format!(" {verb}"));
+    let rendered = rendered.strip_prefix("error: ").unwrap_or(rendered);
+    let is_told = rendered.contains("  tip: ");
+    let mut text = String::new();
+    for paragraph in rendered.split("\n\n") {
+        match paragraph.trim_end() {
+            "For more information, try '--help'." => {
+                text.push_str(&format!("More with: baro{verb} --help\n"));
+            }
+            usage if usage.starts_with("Usage: ") && is_told => {}
+            other => text.extend([other, "\n"]),
+        }
+    }
+    text
 }
 
 /// What follows a mistake on the command line.

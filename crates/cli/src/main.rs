@@ -94,8 +94,7 @@ fn main() -> ExitCode {
 
 /// A mistake on the command line, said as all else is.
 fn say_mistake(mistake: &clap::Error, typed: &[std::ffi::OsString]) {
-    let text = mistake.render().to_string();
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let text = advice::plainly(&mistake.render().to_string(), &Arguments::command(), typed);
     let advice = advice::of_mistake(mistake, typed);
     baro_command::say_lines(&format!("baro: {text}{advice}"));
 }

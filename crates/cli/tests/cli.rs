@@ -105,7 +105,7 @@ fn csv_comes_back_as_it_went_in() {
     // Frames alone have bytes that can be printed as they are.
     let raw = run(&["cat", &store, "temp", "--format", "raw"]);
     assert_eq!(ok(&raw), "");
-    assert!(stderr(&raw).contains("3 samples are left out"), "{}", stderr(&raw));
+    assert!(stderr(&raw).contains("3 values left out"), "{}", stderr(&raw));
 }
 
 #[test]

@@ -171,3 +171,26 @@ fn pins_whose_window_is_met_are_named_and_an_import_comes_back() {
     text(&run(&["settle", store, "--all"]), 0);
     assert_eq!(count(store), 50);
 }
+
+#[test]
+fn who_imports_into_a_deleted_series_is_told_its_type() {
+    let folder = Folder::new("delete-type");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "8M"]), 0);
+    let import = |name: &str, rows: &str, code: i32| {
+        let file = folder.path(name);
+        std::fs::write(&file, format!("time,druck,temp\n{rows}\n")).unwrap();
+        let output = run(&["import", &store, &file]);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        stderr(&output)
+    };
+    assert!(!import("wrong.csv", "2026-01-01T00:00:00Z,\"21,5\",3", 0).contains("deleted"));
+    text(&run(&["delete", &store, "druck"]), 0);
+    let told = import("again.csv", "2026-01-01T00:00:00Z,\"21,5\",4", 0);
+    assert!(told.contains("deleted before, and of the same type still: druck (text)"), "{told}");
+    text(&run(&["delete", &store, "temp"]), 0);
+    let told = import("other.csv", "2026-01-02T00:00:00Z,,warm", 3);
+    assert!(told.contains("deleted before, and of the same type still: temp (f64)"), "{told}");
+    // Nothing is said of what nobody touched.
+    assert!(!import("third.csv", "2026-01-03T00:00:00Z,\"1\",", 0).contains("deleted"));
+}

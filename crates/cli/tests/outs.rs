@@ -144,6 +144,25 @@ fn mcap_has_the_bytes_of_frames_and_their_fields() {
     assert!(bytes.windows(1000).any(|at| at == [5; 1000]));
     let fields = bytes.windows(6).filter(|at| at.starts_with(b"{\"n\":") && at[5] != b'{');
     assert_eq!(fields.count(), 10);
+    // Forms without a place for the bytes have the fields, and say what they leave out, however it was selected.
+    for select in [&[][..], &["--series", "lid*"], &["--series", "lidar"]] {
+        for form in ["csv", "parquet", "arrow"] {
+            let file = folder.path(&format!("x.{form}"));
+            let export = ["export", &store, &file, "--force", "--format", "json"];
+            let output = run(&[&export[..], select].concat());
+            let done = json(&output, 0);
+            assert_eq!(done["rows"], 10, "{select:?} {form}: {done}");
+            assert!(stderr(&output).contains("left out"), "{}", stderr(&output));
+        }
+    }
+    let fields = text(&run(&["cat", &store, "lid*", "--format", "csv"]), 0);
+    assert_eq!(fields.lines().filter(|line| line.contains(",lidar.n,")).count(), 10, "{fields}");
+    let frames = text(&run(&["cat", &store, "lidar"]), 0);
+    assert_eq!(
+        frames.lines().filter(|line| line.contains("  lidar  1000 B")).count(),
+        10,
+        "{frames}"
+    );
 }
 
 #[test]

@@ -199,3 +199,29 @@ fn a_restored_store_is_given_its_rings() {
     // Its folder has gone with it.
     assert_eq!(fs::read_dir(&scene.rings).unwrap().count(), 0);
 }
+
+/// The log takes some frames, the ring some more, and the rest is refused: that waits nowhere.
+#[test]
+fn what_was_refused_does_not_wait_in_a_ring() {
+    if !fs::read_to_string("/proc/mounts").unwrap().contains(" /dev/shm tmpfs ") {
+        println!("skipped: no tmpfs at /dev/shm");
+        return;
+    }
+    let rings = PathBuf::from(format!("/dev/shm/baro-rings-refused-{}", std::process::id()));
+    let scene = Scene { folder: Folder::new("rings-refused"), rings };
+    let (store, at) = (scene.folder.path("store"), scene.rings.to_str().unwrap());
+    baro(&["init", &store, "--size", "2M"]);
+    let record = ["record", &store, "--rings", at, "--ring", "256K", "--format", "json"];
+    let source = ["--generate", "--frame-bytes", "4K", "--interval", "100us", "--for", "1s"];
+    let output = Command::new(BARO).args([&record[..], &source].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let waits = report["left_in_rings"].as_u64().unwrap();
+    assert!(waits > 0 && report["lost"].as_u64() > Some(0), "{report:#}");
+    assert_eq!(scene.one(&[])["waiting"], waits, "{report:#}");
+    let mut again = Command::new(BARO);
+    let again = again.args([&record[..], &["--stdin", "csv"]].concat()).stdin(Stdio::null());
+    let again = again.output().unwrap();
+    let report: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(report["records_taken_over"], waits, "{report:#}");
+}

@@ -158,7 +158,11 @@ impl<W: Write> Sink for Range<W> {
 
     fn note(&mut self, time_ns: i64, gap: Option<Gap>) -> Result<()> {
         match gap {
-            Some(gap) => writeln!(self.out, "# {time_ns} {} records lost: {gap}", gap.lost())?,
+            Some(gap) => writeln!(
+                self.out,
+                "# {time_ns} {} lost: {gap}",
+                baro_show::plural(gap.lost(), "record")
+            )?,
             None => writeln!(self.out, "# {time_ns} the realtime clock was stepped")?,
         }
         Ok(())

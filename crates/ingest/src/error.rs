@@ -83,7 +83,8 @@ impl fmt::Display for Error {
                     let store = store.display();
                     write!(
                         f,
-                        " (to reuse its oldest part from now on: baro init {store} --when-full recycle)"
+                        " (each of its segments was begun, one at least by each start of a recorder; to reuse \
+                         its oldest part from now on: baro init {store} --when-full recycle)"
                     )?;
                 }
                 unsettled.iter().try_for_each(|why| write!(f, "; settling has stopped: {why}"))

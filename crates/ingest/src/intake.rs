@@ -199,6 +199,12 @@ impl<'a> Intake<'a> {
         self.manner.strict && self.fed.bad > 0
     }
 
+    /// Whether a sample of this series was taken, and not only held.
+    #[must_use]
+    pub fn has_taken(&self, id: u32) -> bool {
+        self.replaced.has(id)
+    }
+
     /// From now on declares at most `new_max` series, whatever the manner said.
     pub fn limit_new(&mut self, new_max: usize) {
         self.new_left = new_max;

@@ -172,6 +172,12 @@ impl Replaced {
         &mut page[at]
     }
 
+    /// Whether a sample of this series was taken.
+    pub(crate) fn has(&self, id: u32) -> bool {
+        let page = self.pages.get(id as usize / PAGE).and_then(Option::as_ref);
+        page.is_some_and(|page| page[id as usize % PAGE].place > 0)
+    }
+
     /// Where the first of them was.
     pub(crate) fn first(&self) -> Option<Place> {
         (self.first > 0).then_some(from_place(self.first))

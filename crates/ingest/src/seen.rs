@@ -2,12 +2,13 @@
 //! reads an input whose times are in no order need not read it again then, if all of them differ; and if
 //! some do not, he holds those alone.
 //!
-//! It is noted only where that is of use: an input whose first samples, as many as are held at once
-//! ([`HELD_MAX`](crate::intake)), are in order is taken for one that is. Two series and times may have one
-//! hash; then they are looked at for nothing, and none is missed.
+//! It is noted only where that is of use: an input whose first 65,536 samples are in order is taken for one that
+//! is. Two series and times may have one hash; then they are looked at for nothing, and none is missed.
 
 use crate::replaced::Taken;
 
+/// Samples in order, after which nothing is noted any more.
+const FIRST: usize = 64 << 10;
 /// Samples that are noted at most, 32 MiB, less what comes before they are counted again.
 const MOST: usize = (32 << 20) / size_of::<ShortHash>() - (64 << 10);
 
@@ -55,26 +56,27 @@ pub(crate) struct Seen {
 enum Notes {
     #[default]
     No,
-    /// If the first of them are in no order.
-    MayBe,
+    /// As long as it is not known whether times go back.
+    AtFirst,
     Yes,
 }
 
 impl Seen {
-    /// One that notes, if the first samples are in no order.
+    /// One that notes, if times go back early.
     pub(crate) fn noting() -> Self {
-        Seen { notes: Notes::MayBe, ..Seen::default() }
+        Seen { notes: Notes::AtFirst, ..Seen::default() }
     }
 
-    /// Notes what was held at once, if it is of use; `goes_back`: times go back within it.
+    /// Notes what was held at once, if it is of use; `goes_back`: times go back in it, or over what came before.
     pub(crate) fn note(&mut self, held: impl Iterator<Item = ShortHash>, goes_back: bool) {
-        if self.notes == Notes::MayBe {
-            self.notes = if goes_back { Notes::Yes } else { Notes::No };
+        if self.notes == Notes::No {
+            return;
         }
-        if self.notes == Notes::Yes {
-            self.hashes.extend(held);
+        self.hashes.extend(held);
+        if goes_back {
+            self.notes = Notes::Yes;
         }
-        if self.hashes.len() > MOST {
+        if self.hashes.len() > if self.notes == Notes::Yes { MOST } else { FIRST } {
             *self = Seen::default();
         }
     }
@@ -109,14 +111,22 @@ mod tests {
         }
 
         let many = |count: usize| (0..count as i64).map(|time_ns| hash(7, time_ns));
-        for (first_goes_back, count, is_known) in
-            [(true, MOST - 1, true), (true, MOST, false), (false, 10, false)]
-        {
+        for (before, goes_back, count, is_known) in [
+            (0, true, MOST, true),
+            (0, true, MOST + 1, false),
+            (0, false, FIRST, false),
+            // What was noted until times went back is there still.
+            (FIRST, true, 10, true),
+            (FIRST + 1, true, 10, false),
+        ] {
             let mut seen = Seen::noting();
-            seen.note(std::iter::once(hash(8, 0)), first_goes_back);
-            seen.note(many(count), true);
-            assert_eq!(seen.hashes.len(), if is_known { count + 1 } else { 0 });
-            assert_eq!(seen.twice(), is_known.then(Vec::new));
+            // Each file begins with what was held of the one before, which may be nothing.
+            seen.note(many(0), false);
+            seen.note((0..before as i64).map(|time_ns| hash(8, time_ns)), false);
+            seen.note(many(count), goes_back);
+            let noted = if is_known || before + count == FIRST { before + count } else { 0 };
+            assert_eq!(seen.hashes.len(), noted, "{before} {goes_back} {count}");
+            assert_eq!(seen.twice(), is_known.then(Vec::new), "{before} {goes_back} {count}");
         }
         assert_eq!(Seen::default().twice(), None);
     }

@@ -109,6 +109,15 @@ pub struct Misfit<'a> {
     pub value: Value<'a>,
 }
 
+/// Whether it is an integer that i64 does not have.
+fn is_beyond_i64(value: Value<'_>) -> bool {
+    match value {
+        Value::Unsigned(value) => i64::try_from(value).is_err(),
+        Value::Exact(value) => i64::try_from(value).is_err(),
+        _ => false,
+    }
+}
+
 impl fmt::Display for Misfit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind.name();
@@ -117,11 +126,21 @@ impl fmt::Display for Misfit<'_> {
                 let bytes = text.len();
                 write!(f, "expected a text of at most {TEXT_BYTES_MAX} bytes, found {bytes} bytes")
             }
-            (Type::F64, Value::Integer(_) | Value::Unsigned(_) | Value::Exact(_)) => write!(
+            (Type::F64, Value::Integer(_) | Value::Unsigned(_) | Value::Exact(_)) => {
+                write!(
+                    f,
+                    "expected f64, found {}, which it does not have (it has each integer up to 2^53); ",
+                    self.value
+                )?;
+                f.write_str(match is_beyond_i64(self.value) {
+                    true => "no series has each integer from 2^63 on: write a point",
+                    false => "make its series one of i64, or write a point",
+                })
+            }
+            (Type::I64, value) if is_beyond_i64(value) => write!(
                 f,
-                "expected f64, found {}, which it does not have (it has each integer up to 2^53); \
-                 make its series one of i64, or write a point",
-                self.value
+                "expected i64, found {value}, which is beyond it (no series has each integer from 2^63 on; \
+                 one of f64 takes it with a point, to 53 bits)"
             ),
             (_, value) => write!(f, "expected {kind}, found {value}"),
         }
@@ -239,8 +258,10 @@ mod tests {
             (
                 Value::Unsigned(1 << 63),
                 format!(
-                    "9.223372036854776e18 | {} | f64 | i64",
-                    refused("i64 bool text channel", "9223372036854775808")
+                    "9.223372036854776e18 | expected i64, found 9223372036854775808, which is beyond it (no \
+                     series has each integer from 2^63 on; one of f64 takes it with a point, to 53 bits) | {} \
+                     | f64 | i64",
+                    refused(others, "9223372036854775808")
                 ),
             ),
             (

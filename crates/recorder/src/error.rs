@@ -161,7 +161,7 @@ impl fmt::Display for Error {
             Error::Busy { path, pid: Some(pid) } => write!(
                 f,
                 "{}: process {pid} records into this store; one writer at a time: end it, or push \
-                 through its rings (start it with --attach N)",
+                 through its rings (start it with --attach N; in C: baro_attach)",
                 path.display()
             ),
             Error::Busy { path, pid: None } => write!(

@@ -67,10 +67,11 @@ struct Before {
 
 impl Before {
     fn of(ring: &RingReader) -> Self {
-        let RingReport { producer, refused_full, refused_large, offered, durable, .. } =
-            ring.report();
-        let unlogged = ring.unlogged();
-        let left = offered.saturating_sub(durable).saturating_sub(unlogged);
+        let report = ring.report();
+        let RingReport {
+            producer, refused_full, refused_large, refused_unlogged: unlogged, ..
+        } = report;
+        let left = report.waiting();
         Before { producer, refused: refused_full.saturating_add(refused_large), unlogged, left }
     }
 }
@@ -150,7 +151,9 @@ impl Recorder {
         let before: Vec<Before> = left.iter().map(Before::of).collect();
         opening.rings_taken_over = left.len() as u32;
         opening.weigh_rings(&options, recovery.identity.when_full, left.len());
-        opening.records_taken_over = left.iter().map(RingReader::pending).sum();
+        let taken =
+            |ring: &RingReader| ring.pending().saturating_sub(ring.report().refused_unlogged);
+        opening.records_taken_over = left.iter().map(taken).sum();
         let widest = left.iter().map(RingReader::record_bytes_max).max().unwrap_or(0);
         let record_bytes = options.record_bytes_max.max(widest).min(RECORD_BYTES_MAX);
         let segment_bytes = recovery.identity.segment_bytes;

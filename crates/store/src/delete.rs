@@ -22,7 +22,7 @@ use baro_ondisk::{Deletion, IdRange, Kind, LogPlace, SampleColumns, Type, is_del
 use baro_sys::disk::Disk;
 use baro_sys::storage::Storage;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 
 /// What a deletion takes away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -184,6 +184,15 @@ impl Store {
         write_manifest(&self.storage, &manifest)?;
         self.refresh()?;
         Ok(true)
+    }
+
+    /// Ids of series that were deleted whole, by rising order; of some there may be samples again that are in no
+    /// run yet. Reads nothing.
+    #[must_use]
+    pub fn deleted_series(&self) -> Vec<RangeInclusive<u32>> {
+        let whole = self.runs.deletions.iter().filter(|one| one.whole);
+        let ids = merged(whole.flat_map(|one| one.ids.iter().copied()));
+        ids.iter().map(|ids| ids.first..=ids.last).collect()
     }
 
     /// Series that were deleted and of which nothing has been recorded since, as ids by rising order.

@@ -73,7 +73,7 @@ pub use read_pace::ReadPace;
 pub use recover::{Recovered, recover, recover_in};
 pub use runs::PagesRead;
 pub use segments::SegmentFile;
-pub use selection::{Column, Datum, Point, Selection, UnknownName, ValueType};
+pub use selection::{ChannelAs, Column, Datum, Point, Selection, UnknownName, ValueType};
 pub use selector::{Selector, SelectorError};
 pub use settle::{
     Dropped, Extent, Holding, RunRetention, SettleOptions, Settled, Settler, Settling,

@@ -64,6 +64,17 @@ pub struct Selection {
     all: bool,
 }
 
+/// What a channel with a layout is selected as; see [`Selection::channels_as`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelAs {
+    /// Its frames.
+    Frames,
+    /// The fields of these.
+    Fields,
+    /// Both.
+    Both,
+}
+
 /// What is selected of one id.
 #[derive(Clone, Debug)]
 struct Group {
@@ -233,6 +244,38 @@ impl Selection {
             building.kinds.insert(*id, declared.kind);
         }
         Ok(building.finish(false))
+    }
+
+    /// The same, with its channels that have a layout as `shown` says by their ids.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn channels_as(self, catalog: &Catalog, shown: impl Fn(u32) -> ChannelAs) -> Result<Self> {
+        if !self.columns.iter().any(Column::is_frames) {
+            return Ok(self);
+        }
+        let mut building = Building::default();
+        for (id, group) in self.by_id {
+            building.kinds.extend(group.kind.map(|kind| (id, kind)));
+            building.layouts.extend(group.layout.map(|layout| (id, layout)));
+        }
+        for column in self.columns {
+            let declared = if column.is_frames() { catalog.get(column.id)? } else { None };
+            let found = declared.and_then(|declared| Some((declared.name, declared.layout?)));
+            let Some((name, layout)) = found else {
+                building.columns.push(column);
+                continue;
+            };
+            let (id, shown) = (column.id, shown(column.id));
+            if shown != ChannelAs::Fields {
+                building.columns.push(column);
+            }
+            if shown != ChannelAs::Frames {
+                building.columns.extend(fields(id, &name, &layout));
+                building.layouts.insert(id, layout);
+            }
+        }
+        Ok(building.finish(self.all))
     }
 
     /// The selected series, by id.

@@ -120,12 +120,13 @@ fn style(out: &mut String) {
          .grid{stroke:#dcdcdc;stroke-width:1}\n.frame{stroke:#777;fill:none}\n\
          .late{fill:#d40000;fill-opacity:.06}\n.period{stroke:#c00000;stroke-width:1.5}\n\
          .periodtext{fill:#c00000}\n.curve{fill:none;stroke-width:2.5;stroke-linejoin:round}\n\
-         .number{text-anchor:end;font-variant-numeric:tabular-nums}\n",
+         .number{text-anchor:end;font-variant-numeric:tabular-nums}\n\
+         .max{font-weight:600;paint-order:stroke;stroke:#fff;stroke-width:5;stroke-linejoin:round}\n",
     );
     let mut dark = String::from(
         "text{fill:#e8e8e8}.soft{fill:#a8a8a8}.ground{fill:#16181c}.grid{stroke:#33363c}\
          .frame{stroke:#8a8a8a}.late{fill:#ff5050;fill-opacity:.1}.period{stroke:#ff6b6b}\
-         .periodtext{fill:#ff8080}",
+         .periodtext{fill:#ff8080}.max{stroke:#16181c}",
     );
     for (index, (on_light, on_dark)) in COLOURS.iter().enumerate() {
         let _ = writeln!(out, ".s{index}{{stroke:{on_light}}}.f{index}{{fill:{on_light}}}");
@@ -247,7 +248,7 @@ fn maxima(out: &mut String, axes: &Axes, plot: &Plot<'_>) {
         let _ = writeln!(
             out,
             "<circle class=\"f{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>\
-             <text class=\"f{colour}\" font-weight=\"600\" text-anchor=\"{anchor}\" \
+             <text class=\"f{colour} max\" text-anchor=\"{anchor}\" \
              x=\"{label_x:.1}\" y=\"{label_y:.1}\">max {}</text>",
             duration(series.latency_ns_max),
         );

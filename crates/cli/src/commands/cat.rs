@@ -124,9 +124,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 }
 
 fn selected(store: &Store, arguments: &Arguments) -> Result<Selection> {
+    let as_frames = arguments.format == RowFormat::Raw;
     match arguments.series.is_empty() {
-        true => Ok(Selection::all(store.catalog(), arguments.format != RowFormat::Raw)?),
-        false => selection::named(store, &arguments.series),
+        true => Ok(Selection::all(store.catalog(), !as_frames)?),
+        false if as_frames => selection::named(store, &arguments.series),
+        false => selection::with_fields_of_patterns(store, &arguments.series),
     }
 }
 
@@ -165,7 +167,10 @@ impl<W: Write> Printer<W> {
             Moment::Point(point) => self.point(point),
             Moment::Lost { time_ns, gap } => {
                 self.lost = self.lost.saturating_add(gap.lost());
-                self.note(*time_ns, &format!("{} records lost: {gap}", gap.lost()))
+                self.note(
+                    *time_ns,
+                    &format!("{} lost: {gap}", baro_show::plural(gap.lost(), "record")),
+                )
             }
             Moment::Stepped { time_ns } => self.note(*time_ns, "the realtime clock was stepped"),
         }
@@ -232,10 +237,8 @@ impl<W: Write> Printer<W> {
             say!("note: {} infinite values are null: JSON has none", self.infinite);
         }
         if self.samples > 0 {
-            say!(
-                "note: {} samples are left out: raw has frames alone; use --format csv",
-                self.samples
-            );
+            let values = baro_show::plural(self.samples, "value");
+            say!("note: {values} left out: raw has frames alone; use --format csv");
         }
     }
 

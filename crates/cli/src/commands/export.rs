@@ -99,14 +99,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let beside = is_recorded(&arguments.store)?;
     let access = if beside { Access::ReadDirect } else { Access::Read };
     let store = Store::open_as(&arguments.store, access)?;
-    let selection = if arguments.series.is_empty() {
-        // MCAP has a place for both; an incident without the sensor's own bytes is half of it.
-        match output {
-            Output::Mcap => Selection::frames_and_fields(store.catalog())?,
-            Output::Csv | Output::Parquet | Output::Arrow => Selection::all(store.catalog(), true)?,
-        }
-    } else {
-        selection::named(&store, &arguments.series)?
+    // Frames too where a form has no place for them: then it is said how many are left out.
+    let selection = match arguments.series.is_empty() {
+        true => Selection::frames_and_fields(store.catalog())?,
+        false => selection::with_fields(&store, &arguments.series)?,
     };
     let bytes_per_s = arguments.rate.or(beside.then_some(RATE_BESIDE_RECORDER));
     let request = Request {
@@ -235,8 +231,11 @@ fn print(
 /// Says what is not in the file, and what that makes of the exit code.
 fn told(store: &Store, exported: &Exported) -> Outcome {
     let notes = &exported.notes;
+    if exported.frames_left_out > 0 {
+        let frames = baro_show::plural(exported.frames_left_out, "frame");
+        say!("note: {frames} left out: CSV has no place for them (use MCAP)");
+    }
     for (count, what) in [
-        (exported.frames_left_out, "frames left out: CSV has no place for them (use MCAP)"),
         (exported.fields_missing, "values are missing: frames ended before their fields"),
         (exported.infinite_as_null, "infinite values are null: JSON has none"),
         (exported.before_1970, "records left out: MCAP has no times before 1970"),

@@ -9,7 +9,9 @@
 
 mod again;
 mod beside;
+mod deleted;
 mod packed;
+mod progress;
 mod reading;
 mod report;
 mod turn;
@@ -28,6 +30,7 @@ use baro_sources::prometheus::{self, PrometheusParser};
 use baro_sources::{Refused, Sample, TextForm};
 use baro_sys::{files, termination};
 use clap::{Args, ValueEnum};
+use deleted::Deleted;
 use packed::Members;
 use reading::Reading;
 use report::Report;
@@ -163,7 +166,7 @@ impl Arguments {
         found.ok_or_else(|| {
             let file = file.display();
             let text = "expected a name in .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .lp, .influx or \
-                        .line, .prom or .om, or --input";
+                        .line, .prom or .om (packed by gzip, with .gz behind it; not Parquet), or --input";
             Mistake::new(format!("{file}: {text}")).into()
         })
     }
@@ -230,7 +233,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     let manner = Manner { strict: arguments.strict, ..Manner::together() };
     let before = recorder.as_ref().and_then(|recorder| recorder.opening().recycled_before);
     before.iter().for_each(|before| say!("LOST: {}", recycled_before(before)));
-    let mut reading = Reading::new(Intake::new("import", target, manner)?);
+    let deleted = Deleted::of(&arguments.store);
+    let mut reading = Reading::new(Intake::new("import", target, manner)?, deleted);
     let store = &arguments.store;
     let mut csv = arguments.csv_parser(csv)?;
     let (failed, mut read) = beside::with_settling(store, recorder.as_ref(), &waiting, || {
@@ -247,8 +251,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     })?;
     let closed = recorder.map(Recorder::close);
     again::count(arguments, &mut read);
+    let deleted = std::mem::take(&mut read.deleted);
     let report = Report::new(read, failed, closed.as_ref(), arguments);
     report.print(arguments.format == ImportFormat::Json)?;
+    deleted.tell(store);
     Ok(match report.outcome()? {
         // Nobody else says it.
         Outcome::Done if before.is_some() => Outcome::Lost,
@@ -292,9 +298,9 @@ fn one(
                     // What is expected of names of columns is said there.
                     CsvProblem::Header { .. } => "",
                     _ => {
-                        ": its first line must be a row of time,series,value, or the names of its columns, \
-                         one of them that of the time (--columns NAME=time says which; =time if that has \
-                         no name)"
+                        ": its first line must be a row of time,series,value, or the names of its columns \
+                         with commas, semicolons or tabs between them, one of them that of the time \
+                         (--columns NAME=time says which; =time if that has no name)"
                     }
                 };
                 Err(format!("{file}: {error}; nothing of this file is taken{expected}").into())
@@ -355,7 +361,7 @@ fn pieces(
     let Given { path, opened: begun, .. } = given;
     let mut ended = true;
     let mut take = |bytes: &[u8], reading: &mut Reading<'_>| -> Result<()> {
-        reading.lines(newlines(bytes));
+        reading.lines(newlines(bytes), bytes.len());
         ended = bytes.last() == Some(&b'\n');
         let held = each(Some(bytes), reading)?;
         reading.holds_back(held);
@@ -400,7 +406,7 @@ fn pieces(
         }
     };
     if at_end && reading.takes() {
-        reading.lines(u64::from(!ended));
+        reading.lines(u64::from(!ended), 0);
         each(None, reading)?;
         reading.whole();
         reading.push_if_much();
@@ -507,7 +513,7 @@ fn rows(path: &Path, reading: &mut Reading<'_>, choice: Choice) -> Result<()> {
     });
     reading.push_if_much();
     let rows = rows.map_err(|error| format!("{}: {error}", path.display()))?;
-    reading.lines(rows - u64::from(stopped));
+    reading.lines(rows - u64::from(stopped), 0);
     if !stopped {
         reading.whole();
     }

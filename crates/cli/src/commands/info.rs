@@ -84,7 +84,7 @@ fn print_text(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear, ar
         );
     }
     let channels = plural(info.channels as u64, "channel");
-    out!("series    {} series, {channels}", info.series);
+    out!("series    {} series, {channels}; baro list names them", info.series);
     if let Some((from_ns, to_ns)) = info.times_ns {
         out!("times     {} to {}", time::show(from_ns), time::show(to_ns));
     }
@@ -93,7 +93,7 @@ fn print_text(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear, ar
         out!("deleted   {line}");
     }
     wear.print(arguments.tbw);
-    print_pins(store, info);
+    print_pins(store, info, around.recorder.is_some());
     for session in &info.sessions {
         out!(
             "session   {:016x} from {}: {} in {}{}",
@@ -168,13 +168,14 @@ pub(super) fn deleted_line(room: &DeletedRoom) -> Option<String> {
     (deletions > 0).then(|| format!("{deletions_are} of {series} series and channels; {back}"))
 }
 
-fn print_pins(store: &Store, info: &Info) {
+fn print_pins(store: &Store, info: &Info, is_recorded: bool) {
     for pin in store.pins() {
         let name = if pin.name.is_empty() { "no name" } else { &pin.name };
         let (from_ns, to_ns) = pin.window_ns();
         let (from, to) = (time::show(from_ns), time::show(to_ns));
         let state = super::pin::state(pin);
-        out!("pin       {:016x} {name} ({state}): {from} to {to}{}", pin.id, super::pin::why(pin));
+        let why = super::pin::why(pin, is_recorded);
+        out!("pin       {:016x} {name} ({state}): {from} to {to}{why}", pin.id);
     }
     if info.segments_kept > 0 {
         out!(

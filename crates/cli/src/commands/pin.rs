@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         say!("note: nobody records into this store: nothing comes after this moment (--after)");
     }
     match arguments.format {
-        Format::Text => print(&pin),
+        Format::Text => print(&pin, true),
         Format::Json => print_json(&as_json(&pin))?,
     }
     Ok(Outcome::lost_if(!pin.reason.is_empty()))
@@ -74,7 +74,8 @@ fn list(arguments: &Arguments) -> Result<Outcome> {
         Format::Text if store.pins().next().is_none() => out!("no pins"),
         Format::Text => {
             out!("{:16} {:7} WINDOW, NAME", "ID", "STATE");
-            store.pins().for_each(print);
+            let is_recorded = super::is_recorded(&arguments.store)?;
+            store.pins().for_each(|pin| print(pin, is_recorded));
         }
         Format::Json => {
             let pins: Vec<Value> = store.pins().map(as_json).collect();
@@ -117,7 +118,7 @@ pub(crate) fn find<'a>(store: &'a Store, wanted: &str) -> Result<&'a Pin> {
     }
 }
 
-fn print(pin: &Pin) {
+fn print(pin: &Pin, is_recorded: bool) {
     let (from_ns, to_ns) = pin.window_ns();
     out!(
         "{:016x} {:7} {} to {}{}{}",
@@ -126,18 +127,17 @@ fn print(pin: &Pin) {
         time::show(from_ns),
         time::show(to_ns),
         if pin.name.is_empty() { String::new() } else { format!(" {:?}", pin.name) },
-        why(pin),
+        why(pin, is_recorded),
     );
 }
 
-/// What is to be said of its state, behind a colon. One whose window is over is open only where its recorder
-/// ended before: a running one ends it at once.
-pub(super) fn why(pin: &Pin) -> String {
-    const LATE_NS: i64 = 5_000_000_000;
+/// What is to be said of its state, behind a colon. One whose window is over and that nobody ends, since nobody
+/// records, is open still: its recorder ended before.
+pub(super) fn why(pin: &Pin, is_recorded: bool) -> String {
     let (_, to_ns) = pin.window_ns();
-    let is_over = to_ns.saturating_add(LATE_NS) < clock::realtime_ns();
+    let is_left = pin.state == PinState::Open && !is_recorded && to_ns < clock::realtime_ns();
     let left = "its recorder ended before the window did, so it has what came until then";
-    match (pin.state == PinState::Open && is_over, pin.reason.as_str()) {
+    match (is_left, pin.reason.as_str()) {
         (true, "") => format!(": {left}"),
         (true, reason) => format!(": {left}; {reason}"),
         (false, "") => String::new(),
@@ -181,13 +181,14 @@ mod tests {
     fn a_pin_that_nobody_ends_any_more_is_told() {
         let now_ns = clock::realtime_ns();
         let open = Pin { state: PinState::Open, realtime_ns: now_ns, ..Pin::default() };
-        assert_eq!(why(&open), "");
+        assert_eq!(why(&open, true), "");
         let left = Pin { realtime_ns: now_ns - 60_000_000_000, ..open };
-        assert_eq!(why(&Pin { after_ns: 3_600_000_000_000, ..left.clone() }), "");
+        assert_eq!(why(&left, true), "");
+        assert_eq!(why(&Pin { after_ns: 3_600_000_000_000, ..left.clone() }, false), "");
         let said = ": its recorder ended before the window did, so it has what came until then";
-        assert_eq!(why(&left), said);
+        assert_eq!(why(&left, false), said);
         let short = Pin { reason: "1 s is missing".to_owned(), ..left };
-        assert_eq!(why(&short), format!("{said}; 1 s is missing"));
-        assert_eq!(why(&Pin { state: PinState::Short, ..short }), ": 1 s is missing");
+        assert_eq!(why(&short, false), format!("{said}; 1 s is missing"));
+        assert_eq!(why(&Pin { state: PinState::Short, ..short }, false), ": 1 s is missing");
     }
 }

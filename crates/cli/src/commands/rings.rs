@@ -133,6 +133,11 @@ fn of_gone(path: &Path, wanted: Option<&Path>) -> Result<RingSearch> {
         path.as_os_str() == ring.store.to_string().as_str() && ring.has_store() != Some(true)
     };
     found.rings.retain(|ring| ring.store_path == at || by_id(ring));
+    // Of one that cannot be read nobody knows whose it is.
+    if !found.refused.is_empty() {
+        let count = baro_show::plural(found.refused.len() as u64, "ring");
+        found.refused = vec![format!("{count} that cannot be read; baro rings names them")];
+    }
     if found.rings.is_empty() {
         return Err(format!(
             "{path}: no store here, and none that was here has left rings; baro rings lists all, make one \

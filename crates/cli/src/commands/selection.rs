@@ -8,7 +8,8 @@
 use crate::failure::{Failure, Mistake, Result};
 use crate::nearest::Nearest;
 use baro_ondisk::NameParser;
-use baro_store::{Error, Selection, Selector, Store};
+use baro_store::{ChannelAs, Error, Selection, Selector, Store};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// So many names are looked at for those that were meant: in a tenth of a second.
@@ -49,17 +50,43 @@ pub(crate) fn selector(store: &Store, text: &str) -> Result<Selector> {
     }
 }
 
+/// The same, with the fields of all channels that have a layout, beside their frames.
+pub(crate) fn with_fields(store: &Store, selectors: &[String]) -> Result<Selection> {
+    Ok(named(store, selectors)?.channels_as(store.catalog(), |_| ChannelAs::Both)?)
+}
+
+/// The same, where channels that a pattern meets stand for their fields; one that is named is frames.
+pub(crate) fn with_fields_of_patterns(store: &Store, selectors: &[String]) -> Result<Selection> {
+    let selection = named(store, selectors)?;
+    let mut typed = BTreeSet::new();
+    for text in selectors {
+        typed.extend(store.catalog().lookup(text)?.map(|found| found.id));
+    }
+    let shown = |id| if typed.contains(&id) { ChannelAs::Frames } else { ChannelAs::Fields };
+    Ok(selection.channels_as(store.catalog(), shown)?)
+}
+
+/// What selects the fields of a channel, if it has a layout.
+fn fields_of(store: &Store, channel: &str) -> Result<Option<String>> {
+    let found = store.catalog().lookup(channel)?;
+    Ok(found.is_some_and(|found| found.layout.is_some()).then(|| format!("{channel}.*")))
+}
+
 /// A failure, or a mistake in a selector; where no quotes are around a label's value, who may have taken them.
 fn unquoted(error: Error) -> Failure {
-    let said = error.to_string();
     match error {
-        Error::Selector(_) if said.contains("expected a value in quotes") => Mistake::new(format!(
-            "{said} (has a shell taken them? Put the selector in single quotes: 'temp{{room=\"a\"}}')"
-        ))
-        .into(),
-        Error::Selector(_) => Mistake::new(said).into(),
+        Error::Selector(error) => mistaken(error.to_string()),
         other => other.into(),
     }
+}
+
+fn mistaken(mut said: String) -> Failure {
+    if said.contains("expected a value in quotes") {
+        said.push_str(
+            " (has a shell taken them? Put the selector in single quotes: 'temp{room=\"a\"}')",
+        );
+    }
+    Mistake::new(said).into()
 }
 
 /// A pattern as a selector, with what is said of labels behind it; all else as it is.
@@ -75,6 +102,11 @@ fn understood(store: &Store, text: &str) -> Result<String> {
         && catalog.lookup(channel)?.is_some_and(|found| found.layout.is_some())
     {
         return Ok(text.to_owned());
+    }
+    // A mistake in the labels is told of what was typed, not of what is made of it.
+    let like = "x".repeat(name.chars().count()) + labels;
+    if let Err(error) = Selector::parse(&like) {
+        return Err(mistaken(error.to_string().replacen(&like, text, 1)));
     }
     let labels = labels.strip_prefix('{').unwrap_or(labels).trim_start();
     let between = if labels.is_empty() || labels.starts_with('}') { "" } else { "," };
@@ -150,10 +182,7 @@ pub(crate) fn of_values(store: &Store, selectors: &[String]) -> Result<Selection
     let mut all = selectors.to_vec();
     let frames = || selection.columns().iter().filter(|column| column.is_frames());
     for channel in frames().filter(|_| !selectors.is_empty()) {
-        let found = store.catalog().lookup(&channel.name)?;
-        if found.is_some_and(|found| found.layout.is_some()) {
-            all.push(format!("{}.*", channel.name));
-        }
+        all.extend(fields_of(store, &channel.name)?);
     }
     let only_frames = all.len() == selectors.len() && frames().count() == selection.columns().len();
     let is_named = |name: &String| selectors.contains(name) || only_frames && !selectors.is_empty();

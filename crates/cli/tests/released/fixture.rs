@@ -161,7 +161,8 @@ pub(crate) fn in_words(rows: &str) -> String {
         let counts: Vec<u64> = counts.filter_map(|digits| digits.parse().ok()).collect();
         let [ring_full, too_large, damaged, unknown] = counts[..] else { panic!("{line}") };
         let gap = baro_ondisk::Gap { ring_full, too_large, damaged, unknown };
-        format!("{head}{gap}\n")
+        // One is told as one now.
+        format!("{}{gap}\n", head.replace(" 1 records lost", " 1 record lost"))
     };
     rows.lines().map(anew).collect()
 }

@@ -152,7 +152,11 @@ fn a_ring_of_0_1_is_taken_over_by_the_next_recorder() {
     let record =
         ["record", &store, "--no-settle", "--stdin", "csv", "--rings", at, "--format", "json"];
     let report = json(&feed(&record, b""), 3);
-    assert_includes(&report, &said("taken_over"), kind);
+    // 0.1 counted these two too.
+    let mut taken_over = said("taken_over");
+    let before = taken_over["records_taken_over"].as_u64().unwrap();
+    taken_over["records_taken_over"] = (before - 2).into();
+    assert_includes(&report, &taken_over, kind);
     assert_eq!(rows(&store), fixture.said("after/query.csv"));
     assert_includes(&verified(&store), &counted(&said("after/verify")), kind);
     assert_includes(&listed(&store), &ordered(said("after/list"), "id"), kind);

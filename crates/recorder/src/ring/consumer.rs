@@ -362,13 +362,6 @@ impl RingReader {
         samples
     }
 
-    /// Refused records that no gap tells of yet.
-    pub(crate) fn unlogged(&self) -> u64 {
-        let report = self.report();
-        let logged = self.released.logged_full.saturating_add(self.released.logged_large);
-        report.refused_full.saturating_add(report.refused_large).saturating_sub(logged)
-    }
-
     /// Moves behind the record that [`RingReader::next`] returned.
     #[inline]
     pub(crate) fn take_record(&mut self, head: &Head) {

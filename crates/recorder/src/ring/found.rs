@@ -191,7 +191,7 @@ impl FoundRing {
     #[must_use]
     pub fn waiting(&self) -> u64 {
         let report = &self.report;
-        let records = report.offered.saturating_sub(report.durable);
+        let records = report.waiting();
         if report.used_bytes > 0 { records.max(1) } else { records }
     }
 
@@ -265,7 +265,7 @@ impl Ring {
     /// The end of a ring that nobody uses: its locks are held.
     fn clear(&self, records: bool) -> Result<()> {
         let report = self.report();
-        let waiting = report.offered.saturating_sub(report.durable);
+        let waiting = report.waiting();
         if !records && (waiting > 0 || report.used_bytes > 0) {
             return Err(Error::Setting {
                 name: "ring to clear",

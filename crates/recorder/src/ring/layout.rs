@@ -24,8 +24,8 @@ pub(super) const WAITS: usize = 160;
 pub(super) const TAIL: usize = 256;
 pub(super) const DURABLE: usize = 264;
 pub(super) const WRITTEN: usize = 272;
-const LOGGED_FULL: usize = 280;
-const LOGGED_LARGE: usize = 288;
+pub(super) const LOGGED_FULL: usize = 280;
+pub(super) const LOGGED_LARGE: usize = 288;
 pub(super) const TOLD: usize = 296;
 pub(super) const GONE_BELOW: usize = 304;
 

@@ -109,6 +109,9 @@ pub struct RingReport {
     pub refused_full: u64,
     /// Refused because they were too large.
     pub refused_large: u64,
+    /// Of those that were refused as many as no gap in the log tells of as refused: until it is written, and for good
+    /// where one tells of damage instead.
+    pub refused_unlogged: u64,
     /// Every sequence below is written (accepted by the device, or by the page cache in buffered
     /// mode) or a logged gap.
     pub written: u64,
@@ -147,12 +150,16 @@ impl RingReport {
         let durable = count(layout::DURABLE);
         let tail = read(layout::TAIL);
         let head = read(layout::HEAD);
+        let logged = count(layout::LOGGED_FULL).saturating_add(count(layout::LOGGED_LARGE));
         let Told { trouble, settling_stopped } = Told::decode(read(layout::TOLD));
+        let (refused_full, refused_large) =
+            (count(layout::REFUSED_FULL), count(layout::REFUSED_LARGE));
         RingReport {
             producer,
             offered: count(layout::NEXT_SEQUENCE),
-            refused_full: count(layout::REFUSED_FULL),
-            refused_large: count(layout::REFUSED_LARGE),
+            refused_full,
+            refused_large,
+            refused_unlogged: refused_full.saturating_add(refused_large).saturating_sub(logged),
             written: count(layout::WRITTEN),
             durable,
             used_bytes: head.saturating_sub(tail),
@@ -164,6 +171,15 @@ impl RingReport {
             left: 0,
             left_samples: 0,
         }
+    }
+}
+
+impl RingReport {
+    /// Records in the ring of which is not known that they are in the log: those that were refused never
+    /// will be.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.offered.saturating_sub(self.durable).saturating_sub(self.refused_unlogged)
     }
 }
 

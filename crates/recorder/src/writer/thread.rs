@@ -262,8 +262,7 @@ fn finish(engine: &mut Engine, shared: &Mutex<Published>) {
         let report = ring.report();
         let from = earlier.get(at).copied().flatten().unwrap_or(0);
         // What was refused has a sequence too, but is not there.
-        let records = report.offered.saturating_sub(report.durable).saturating_sub(ring.unlogged());
-        left.push((records, ring.samples_left(from)));
+        left.push((report.waiting(), ring.samples_left(from)));
         if !ring.path().as_os_str().is_empty() && ring.finished() {
             ring.remove_file();
         }

@@ -51,7 +51,7 @@ impl fmt::Display for TraceError {
             Self::NotMounted => write!(
                 f,
                 "tracefs is at neither /sys/kernel/tracing nor /sys/kernel/debug/tracing: \
-                 mount it as root with: mount -t tracefs tracefs /sys/kernel/tracing"
+                 run it as root, once that is mounted: mount -t tracefs tracefs /sys/kernel/tracing"
             ),
             Self::Name(name) => {
                 write!(f, "trace instance {name:?}: use letters, digits, - and _ only")

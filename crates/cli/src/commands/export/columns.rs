@@ -63,7 +63,10 @@ pub(super) fn export(
         print(store, arguments, &written, frames)?;
     }
     if frames > 0 {
-        say!("note: frames of {frames} channels left out: these columns have no place for them");
+        let channels = baro_show::plural(frames as u64, "channel");
+        say!(
+            "note: frames of {channels} left out: these columns have no place for them (use MCAP)"
+        );
     }
     super::tell_pin(arguments, request.interval, written.notes.rows);
     tell(&written.told);
@@ -137,10 +140,10 @@ fn print(store: &Store, arguments: &Arguments, written: &Written, frames: usize)
             "damage": damaged::told(store, &notes.read.damage),
         }));
     }
-    let (rows, bytes) = (notes.rows, show_bytes(*bytes));
+    let (rows, bytes) = (baro_show::plural(notes.rows, "row"), show_bytes(*bytes));
     match files {
-        1 => out!("{}: {rows} rows, {bytes}", path.display()),
-        files => out!("{}: {rows} rows in {files} files, {bytes}", path.display()),
+        1 => out!("{}: {rows}, {bytes}", path.display()),
+        files => out!("{}: {rows} in {files} files, {bytes}", path.display()),
     }
     Ok(())
 }

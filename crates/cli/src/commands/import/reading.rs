@@ -1,14 +1,14 @@
 //! Files on their way into the intake: which one is read and how far, and what is told of it on
 //! stderr, each refusal with its file and line. Held by `tests/import.rs`.
 
+use super::deleted::Deleted;
+use super::progress::Progress;
 use super::report::Untimed;
 use baro_ingest::{Ended, Intake, Misfit, Place, Reason, Refusal, Row, Types, Value};
 use baro_ondisk::Type;
-use baro_sys::{clock, termination};
+use baro_sys::termination;
 use std::fmt::Display;
 use std::path::Path;
-
-const PROGRESS_NS: u64 = 500_000_000;
 
 /// See the module.
 #[derive(Debug)]
@@ -18,14 +18,11 @@ pub(super) struct Reading<'a> {
     lines: u64,
     /// Those of the files before this one.
     lines_before: u64,
-    file: String,
+    told: Told,
     files: Vec<String>,
     /// Samples that came when no more could be taken, and the first one's line.
     skipped: (u64, u64),
-    /// When the progress was shown last; `None` if nobody looks.
-    shown_ns: Option<u64>,
-    /// Refusals of this file so far.
-    told: u64,
+    progress: Progress,
     /// All was told already.
     silent: bool,
     /// Samples without a time.
@@ -45,13 +42,44 @@ pub(super) struct Reading<'a> {
 /// Refusals told; all are counted. A file of the wrong form has as many as lines.
 const TOLD_MAX: u64 = 10;
 
-/// Tells one of `told` refusals.
-fn tell(file: &str, told: &mut u64, refusal: &dyn Display) {
-    *told += 1;
-    if *told <= TOLD_MAX {
-        say!("{file}: {refusal}");
-    } else if *told == TOLD_MAX + 1 {
-        say!("{file}: more is refused; it is counted and not told");
+/// What is told of a file.
+#[derive(Debug, Default)]
+struct Told {
+    file: String,
+    /// It has rows, and no lines.
+    is_table: bool,
+    /// Refusals so far.
+    count: u64,
+    /// Of all files.
+    deleted: Deleted,
+}
+
+impl Told {
+    /// Of a sample; `advice` stands behind it.
+    fn sample(&mut self, refusal: &Refusal<'_>, advice: Option<&str>) {
+        if matches!(refusal.reason, Reason::Misfit(_)) {
+            self.deleted.refused(refusal.series);
+        }
+        match advice {
+            Some(advice) => self.refusal(&format_args!("{refusal} ({advice})")),
+            None => self.refusal(refusal),
+        }
+    }
+
+    fn refusal(&mut self, refusal: &dyn Display) {
+        let Told { file, is_table, count, .. } = self;
+        *count += 1;
+        if *count > TOLD_MAX {
+            if *count == TOLD_MAX + 1 {
+                say!("{file}: more is refused; it is counted and not told");
+            }
+            return;
+        }
+        let said = refusal.to_string();
+        match said.strip_prefix("line ").filter(|_| *is_table) {
+            Some(said) => say!("{file}: row {said}"),
+            None => say!("{file}: {said}"),
+        }
     }
 }
 
@@ -76,16 +104,15 @@ fn advice(refusal: &Refusal<'_>, types: Types) -> Option<&'static str> {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(intake: Intake<'a>) -> Self {
+    pub(super) fn new(intake: Intake<'a>, deleted: Deleted) -> Self {
         Reading {
             intake,
             lines: 0,
             lines_before: 0,
-            file: String::new(),
+            told: Told { deleted, ..Told::default() },
             files: Vec::new(),
             skipped: (0, 0),
-            shown_ns: baro_command::status_on_terminal().then(clock::monotonic_ns),
-            told: 0,
+            progress: Progress::new(),
             silent: false,
             untimed: Untimed::default(),
             other_units: 0,
@@ -98,8 +125,8 @@ impl<'a> Reading<'a> {
 
     /// Of what was read before: nothing is told.
     pub(super) fn again(intake: Intake<'a>) -> Self {
-        let reading = Reading::new(intake);
-        Reading { silent: true, other_units: TOLD_MAX, shown_ns: None, ..reading }
+        let reading = Reading::new(intake, Deleted::default());
+        Reading { silent: true, other_units: TOLD_MAX, progress: Progress::silent(), ..reading }
     }
 
     /// Whether all of it was read before.
@@ -110,12 +137,14 @@ impl<'a> Reading<'a> {
     /// Lines are those of this file from now on; `in_parts`: values of one need not be taken together.
     pub(super) fn begin(&mut self, file: &Path, in_parts: bool) {
         self.flush();
+        self.progress.begin(file, !in_parts && !super::is_packed(file));
         self.lines_before = self.lines;
-        self.file =
-            if file == Path::new("-") { "stdin".into() } else { file.display().to_string() };
-        self.files.push(self.file.clone());
-        let told = if self.silent { TOLD_MAX + 1 } else { 0 };
-        (self.told, self.held, self.whole) = (told, None, false);
+        let name = if file == Path::new("-") { "stdin".into() } else { file.display().to_string() };
+        self.files.push(name.clone());
+        let count = if self.silent { TOLD_MAX + 1 } else { 0 };
+        let deleted = std::mem::take(&mut self.told.deleted);
+        self.told = Told { file: name, is_table: in_parts, count, deleted };
+        (self.held, self.whole) = (None, false);
         if in_parts {
             self.intake.begin_in_parts();
         } else {
@@ -137,7 +166,7 @@ impl<'a> Reading<'a> {
 
     /// The name of the file, as it is told.
     pub(super) fn file(&self) -> &str {
-        &self.file
+        &self.told.file
     }
 
     /// Whether nothing more is read: a strict import has met its first fault, no more can be taken, or a
@@ -161,16 +190,17 @@ impl<'a> Reading<'a> {
         (self.held, self.whole) = (None, true);
     }
 
-    /// Counts lines that were read.
-    pub(super) fn lines(&mut self, count: u64) {
+    /// Counts lines that were read, in so many bytes.
+    pub(super) fn lines(&mut self, count: u64, bytes: usize) {
         self.lines += count;
+        self.progress.read(bytes);
     }
 
     /// So many lines that are not understood; `error` names them.
     pub(super) fn not_understood(&mut self, lines: u64, error: &impl Display) {
         if !self.intake.stopped() && self.failed.is_ok() {
             self.intake.fed.complain_of(lines, || error.to_string());
-            tell(&self.file, &mut self.told, error);
+            self.told.refusal(error);
         }
     }
 
@@ -198,7 +228,7 @@ impl<'a> Reading<'a> {
             say!(
                 "{}: note: {series} has {known} in the store and {unit:?} in the file; its values \
                  are taken as they are",
-                self.file
+                self.told.file
             );
         }
     }
@@ -210,18 +240,16 @@ impl<'a> Reading<'a> {
             self.skipped.0 += 1;
             return;
         }
-        let Reading { intake, file, told, .. } = self;
-        self.failed = intake.take(row, &mut |refusal| match advice(refusal, row.types) {
-            Some(advice) => tell(file, told, &format_args!("{refusal} ({advice})")),
-            None => tell(file, told, refusal),
-        });
+        let Reading { intake, told, .. } = self;
+        let tell = &mut |refusal: &Refusal<'_>| told.sample(refusal, advice(refusal, row.types));
+        self.failed = intake.take(row, tell);
     }
 
     /// Pushes what was taken if that is much.
     pub(super) fn push_if_much(&mut self) {
         if self.failed.is_ok() {
-            let Reading { intake, file, told, .. } = self;
-            match intake.push_if_much(&mut |refusal| tell(file, told, refusal)) {
+            let Reading { intake, told, .. } = self;
+            match intake.push_if_much(&mut |refusal| told.sample(refusal, None)) {
                 Ok(pushed) if pushed => self.show(),
                 Ok(_) => {}
                 Err(error) => self.failed = Err(error),
@@ -231,26 +259,21 @@ impl<'a> Reading<'a> {
 
     fn flush(&mut self) {
         if self.failed.is_ok() {
-            let Reading { intake, file, told, .. } = self;
-            self.failed = intake.flush(&mut |refusal| tell(file, told, refusal));
+            let Reading { intake, told, .. } = self;
+            self.failed = intake.flush(&mut |refusal| told.sample(refusal, None));
         }
     }
 
     fn show(&mut self) {
-        let now_ns = clock::monotonic_ns();
-        if let Some(shown_ns) = &mut self.shown_ns
-            && now_ns.saturating_sub(*shown_ns) >= PROGRESS_NS
-        {
-            *shown_ns = now_ns;
-            status!("{}: {} samples", self.file, self.intake.fed.samples);
-        }
+        self.progress.show(&self.told.file, self.intake.fed.samples);
     }
 
     /// Pushes the rest, and waits until it is durable as long as that makes sense.
     pub(super) fn end(mut self) -> Read {
         self.flush();
         self.show();
-        let (file, mut told) = (self.file, self.told);
+        let mut told = self.told;
+        told.deleted.look(|id| self.intake.has_taken(id));
         let input = self.files.len().saturating_sub(1) as u32;
         let (skipped, line) = self.skipped;
         let unread = self.lines - self.lines_before + 1;
@@ -259,7 +282,7 @@ impl<'a> Reading<'a> {
             true => Place { input: input + 1, line: 1 },
             false => Place { input, line: next },
         };
-        let ended = self.intake.end(self.failed, &mut |refusal| tell(&file, &mut told, refusal));
+        let ended = self.intake.end(self.failed, &mut |refusal| told.sample(refusal, None));
         Read {
             lines: self.lines,
             next,
@@ -267,6 +290,7 @@ impl<'a> Reading<'a> {
             untimed: self.untimed,
             ended,
             skipped: (skipped, Place { input, line }),
+            deleted: told.deleted,
         }
     }
 }
@@ -286,4 +310,6 @@ pub(super) struct Read {
     pub(super) ended: Ended,
     /// Samples beside these, which came when no more could be taken, and where the first came from.
     pub(super) skipped: (u64, Place),
+    /// Series that had been deleted.
+    pub(super) deleted: Deleted,
 }

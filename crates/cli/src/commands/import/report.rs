@@ -76,7 +76,7 @@ impl Report {
         closed: Option<&Closed>,
         arguments: &Arguments,
     ) -> Self {
-        let Read { lines, next, files, untimed, mut ended, skipped } = read;
+        let Read { lines, next, files, untimed, mut ended, skipped, .. } = read;
         let mut lost_records = 0;
         if let Some(closed) = closed {
             let own = closed.status.rings.iter().find(|ring| ring.producer == ended.fed.producer);
