@@ -58,6 +58,16 @@ fn csv_of_others_is_understood() {
             "Timestamp\tp\n2026-01-01 01:00:00\t1,5\n",
             format!("{HEADER}{day},p,1.5\n"),
         ),
+        // A text stays as it is, also where it reads like a number.
+        (
+            &["--decimal-comma"],
+            "time;code;p\n2026-01-01;\"A-17\";\"1,5\"\n2026-01-02;\"1,000\";\"2,25\"\n",
+            format!(
+                "{TYPED}{day},code,\"A-17\",text\n{next},code,\"1,000\",text\n\
+                 {day},p,1.5,f64\n{next},p,2.25,f64\n",
+                next = day + 86_400_000_000_000
+            ),
+        ),
         (
             &["--zone", "UTC"],
             "date,n:i64,t:text\n2026-01-01,9007199254740993,x\n",

@@ -31,7 +31,7 @@
 use crate::value::Value;
 use baro_ondisk::Type;
 use baro_ondisk::limits::TEXT_BYTES_MAX;
-use baro_sources::{Mark, number};
+use baro_sources::Mark;
 use std::fmt;
 
 /// What numbers make of a series that is new.
@@ -68,11 +68,11 @@ impl Types {
             (Value::Integer(_) | Value::Unsigned(_) | Value::Exact(_), _) => Type::F64,
             (Value::Boolean(_), _) => Type::Bool,
             (Value::Text(_), _) => Type::Text,
-            (Value::Quoted(text), _) => match number::scalar(text) {
-                Ok(value) => self.declares((&value).into()),
+            (Value::Quoted(_) | Value::QuotedComma(_), _) => match value.unquoted() {
+                Some(Ok(value)) => self.declares((&value).into()),
                 // It is refused then.
-                Err(_) if self == Types::NumbersInQuotes => Type::F64,
-                Err(_) => Type::Text,
+                _ if self == Types::NumbersInQuotes => Type::F64,
+                _ => Type::Text,
             },
         }
     }
@@ -122,7 +122,7 @@ impl fmt::Display for Misfit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind.name();
         match (self.kind, self.value) {
-            (Type::Text, Value::Text(text) | Value::Quoted(text)) => {
+            (Type::Text, Value::Text(text) | Value::Quoted(text) | Value::QuotedComma(text)) => {
                 let bytes = text.len();
                 write!(f, "expected a text of at most {TEXT_BYTES_MAX} bytes, found {bytes} bytes")
             }
@@ -183,12 +183,14 @@ fn fit_other(kind: Type, value: Value<'_>) -> Result<Fit<'_>, Misfit<'_>> {
         (Type::I64, Value::Exact(value)) if i64::try_from(value).is_ok() => value as i64,
         (Type::I64, Value::Unsigned(value)) if i64::try_from(value).is_ok() => value as i64,
         (Type::Bool, Value::Boolean(value)) => i64::from(value),
-        (Type::Text, Value::Text(text) | Value::Quoted(text)) if text.len() <= TEXT_BYTES_MAX => {
+        (Type::Text, Value::Text(text) | Value::Quoted(text) | Value::QuotedComma(text))
+            if text.len() <= TEXT_BYTES_MAX =>
+        {
             return Ok(Fit::Text(text));
         }
-        (Type::F64 | Type::I64 | Type::Bool, Value::Quoted(text)) => {
+        (Type::F64 | Type::I64 | Type::Bool, Value::Quoted(_) | Value::QuotedComma(_)) => {
             let misfit = Misfit { kind, value };
-            let said = number::scalar(text).map_err(|_| misfit)?;
+            let Some(Ok(said)) = value.unquoted() else { return Err(misfit) };
             let Ok(Fit::Word(word)) = fit(kind, (&said).into()) else { return Err(misfit) };
             return Ok(Fit::Word(word));
         }
@@ -286,6 +288,14 @@ mod tests {
                     "12.0 | 12 | {} | 2 bytes | {} | f64 | i64",
                     refused("bool", "\"12\""),
                     refused("channel", "\"12\"")
+                ),
+            ),
+            (
+                Value::QuotedComma("1,5"),
+                format!(
+                    "1.5 | {} | 3 bytes | {} | f64 | f64",
+                    refused("i64 bool", "\"1,5\""),
+                    refused("channel", "\"1,5\"")
                 ),
             ),
             (

@@ -3,6 +3,7 @@
 
 use baro_sources::Scalar;
 use baro_sources::influx::InfluxValue;
+use baro_sources::number::{self, NumberFault};
 use std::fmt;
 
 /// How much of a text an error quotes.
@@ -26,6 +27,19 @@ pub enum Value<'a> {
     /// In quotes in a form that puts them around numbers too: a text if the series is of texts, else
     /// what the text says.
     Quoted(&'a str),
+    /// The same where a comma stands for the point of a number.
+    QuotedComma(&'a str),
+}
+
+impl Value<'_> {
+    /// What a text in quotes says if it is no text; `None` of all else.
+    pub(crate) fn unquoted(self) -> Option<Result<Scalar<'static>, NumberFault>> {
+        match self {
+            Value::Quoted(text) => Some(number::scalar(text)),
+            Value::QuotedComma(text) => Some(number::scalar(&text.replace(',', "."))),
+            _ => None,
+        }
+    }
 }
 
 impl<'a> From<&'a Scalar<'_>> for Value<'a> {
@@ -37,6 +51,7 @@ impl<'a> From<&'a Scalar<'_>> for Value<'a> {
             Scalar::Boolean(value) => Value::Boolean(*value),
             Scalar::Text(text) => Value::Text(text),
             Scalar::Quoted(text) => Value::Quoted(text),
+            Scalar::QuotedComma(text) => Value::QuotedComma(text),
         }
     }
 }
@@ -50,7 +65,7 @@ impl fmt::Display for Value<'_> {
             Value::Unsigned(value) => value.fmt(f),
             Value::Exact(value) => value.fmt(f),
             Value::Boolean(value) => value.fmt(f),
-            Value::Text(text) | Value::Quoted(text) => {
+            Value::Text(text) | Value::Quoted(text) | Value::QuotedComma(text) => {
                 let found: String = text.chars().take(FOUND_CHARS_MAX).collect();
                 write!(f, "{found:?}")
             }

@@ -19,6 +19,8 @@ pub enum Scalar<'a> {
     Text(Cow<'a, str>),
     /// In quotes in a form that puts quotes around numbers too: a text if the series is one.
     Quoted(Cow<'a, str>),
+    /// The same where a comma stands for the point: a number with that, if the series is none of texts.
+    QuotedComma(Cow<'a, str>),
 }
 
 /// What is said of a value's type beside the value.

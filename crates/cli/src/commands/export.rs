@@ -235,11 +235,14 @@ fn told(store: &Store, exported: &Exported) -> Outcome {
         let frames = baro_show::plural(exported.frames_left_out, "frame");
         say!("note: {frames} left out: CSV has no place for them (use MCAP)");
     }
+    if exported.lost > 0 {
+        let records = baro_show::plural(exported.lost, "record");
+        say!("note: lost in this range when they were recorded: {records}");
+    }
     for (count, what) in [
         (exported.fields_missing, "values are missing: frames ended before their fields"),
         (exported.infinite_as_null, "infinite values are null: JSON has none"),
         (exported.before_1970, "records left out: MCAP has no times before 1970"),
-        (exported.lost, "records in this range were lost when they were recorded"),
         (notes.blocks_recycled, "blocks were recycled by the recorder before they were read"),
     ] {
         if count > 0 {

@@ -201,6 +201,11 @@ impl Values {
                 return Err(fail(NumberFault::Form, &text));
             }
             (true, _) if number::scalar(&text.replace(',', ".")).is_ok() => {
+                if kind.is_none() && quoted && text.contains(',') {
+                    // A series of texts has it as it stands.
+                    let mark = if all_quoted { Mark::AllQuoted } else { Mark::None };
+                    return Ok((Scalar::QuotedComma(text), mark));
+                }
                 text.replace(',', ".").into()
             }
             (true, _) => text,

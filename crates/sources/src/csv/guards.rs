@@ -70,6 +70,7 @@ impl Guards {
     ) -> Result<Scalar<'a>, Fault> {
         match value {
             Scalar::Quoted(text) => self.text(line, offset, text).map(Scalar::Quoted),
+            Scalar::QuotedComma(text) => self.text(line, offset, text).map(Scalar::QuotedComma),
             Scalar::Text(text) => self.text(line, offset, text).map(Scalar::Text),
             value => Ok(value),
         }

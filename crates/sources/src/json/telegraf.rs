@@ -106,5 +106,6 @@ fn owned(value: Scalar<'_>) -> Scalar<'static> {
         Scalar::Boolean(value) => Scalar::Boolean(value),
         Scalar::Text(text) => Scalar::Text(text.into_owned().into()),
         Scalar::Quoted(text) => Scalar::Quoted(text.into_owned().into()),
+        Scalar::QuotedComma(text) => Scalar::QuotedComma(text.into_owned().into()),
     }
 }

@@ -93,7 +93,10 @@ fn advice(refusal: &Refusal<'_>, types: Types) -> Option<&'static str> {
             )
         }
         (
-            Reason::Misfit(Misfit { kind: Type::F64, value: Value::Quoted(_) }),
+            Reason::Misfit(Misfit {
+                kind: Type::F64,
+                value: Value::Quoted(_) | Value::QuotedComma(_),
+            }),
             Types::NumbersInQuotes,
         ) => Some(
             "all of the line is in quotes: a new series is one of texts where its column says so, with \
