@@ -191,6 +191,7 @@ fn who_imports_into_a_deleted_series_is_told_its_type() {
     text(&run(&["delete", &store, "temp"]), 0);
     let told = import("other.csv", "2026-01-02T00:00:00Z,,\"warm\"", 3);
     assert!(told.contains("deleted before, and of the same type still: temp (f64)"), "{told}");
-    // Nothing is said of what nobody touched.
+    // Nothing is said of what nobody touches, nor of what is back for good.
+    text(&run(&["settle", &store, "--all"]), 0);
     assert!(!import("third.csv", "2026-01-03T00:00:00Z,\"1\",", 0).contains("deleted"));
 }

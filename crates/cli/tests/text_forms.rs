@@ -61,7 +61,7 @@ fn csv_of_others_is_understood() {
         // A text stays as it is, also where it reads like a number.
         (
             &["--decimal-comma"],
-            "time;code;p\n2026-01-01;\"A-17\";\"1,5\"\n2026-01-02;\"1,000\";\"2,25\"\n",
+            "time;code;p\n2026-01-01T00:00:00Z;\"A-17\";\"1,5\"\n2026-01-02T00:00:00Z;\"1,000\";\"2,25\"\n",
             format!(
                 "{TYPED}{day},code,\"A-17\",text\n{next},code,\"1,000\",text\n\
                  {day},p,1.5,f64\n{next},p,2.25,f64\n",

@@ -26,7 +26,7 @@ fn own(item: Result<Sample<'_>, CsvError>) -> Item {
                 _ => value,
             };
             let (kind, bits) = match value {
-                Scalar::Text(text) | Scalar::Quoted(text) => {
+                Scalar::Text(text) | Scalar::Quoted(text) | Scalar::QuotedComma(text) => {
                     return Item::Text(line, time_ns, series.into_owned(), text.into_owned());
                 }
                 Scalar::Unsigned(value) => ("u", value),
@@ -566,6 +566,15 @@ fn decimal_commas_are_read_only_if_said() {
     let found = short(form, text);
     assert_eq!(found[0], "2 1 a Float(21.5) None");
     assert!(found[1].contains("expected a number"), "{found:?}");
+    // In quotes it is kept as it stands, for a series of texts.
+    let form = TextForm { decimal_comma: true, ..TextForm::default() };
+    let found = short(form, "time;a\n1;\"21,5\"\n2;\"1.000,5\"\n3;\"21.5\"\n");
+    let expected = [
+        "2 1 a QuotedComma(\"21,5\") None",
+        "3 2 a Quoted(\"1.000,5\") None",
+        "4 3 a Quoted(\"21.5\") None",
+    ];
+    assert_eq!(found, expected);
     // So are times, with a point too.
     let form = TextForm { decimal_comma: true, ..TextForm::default() };
     let found = short(form, "time;a\n0,5;1,5\n0.5;2\n\"1,25\";3\n");
