@@ -880,11 +880,12 @@ int32_t baro_close(struct baro_recorder *recorder,
                    struct baro_status *status);
 
 /* The id of the series or channel `name`, declared durably if it is new: blocks for the device
- * then, so declare before recording. `unit` may be null. `layout` says where values lie inside
- * the frames of a channel, so that they are read back as series NAME.FIELD: null, or fields like
- * "speed:f32@0,temp:i16be@4*0.1-40(degC),cell:u16[4]" (name:type@offset, then an array's
- * elements, scale, bias and unit as wanted; without an offset behind the field before). A
- * declared layout never changes. `options` may be null: a series of type BARO_F64.
+ * then, so declare before recording. `unit` may be null; one that is there already keeps its
+ * own. `layout` says where values lie inside the frames of a channel, so that they are read back
+ * as series NAME.FIELD: null, or fields like "speed:f32@0,temp:i16be@4*0.1-40(degC),cell:u16[4]"
+ * (name:type@offset, then an array's elements, scale, bias and unit as wanted; without an offset
+ * behind the field before). A declared layout never changes. `options` may be null: a series of
+ * type BARO_F64.
  * Returns 0, BARO_EINVAL, BARO_E2BIG, BARO_ENOSPC, BARO_EBADMSG, BARO_EIO, or errno. */
 int32_t baro_declare(const struct baro_recorder *recorder,
                      const char *name,

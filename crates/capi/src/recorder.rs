@@ -194,8 +194,9 @@ pub(crate) fn layout_of(kind: Type, unit: &str, layout: &str) -> Result<Layout> 
 }
 
 /// The id of the series or channel `name`, declared durably if it is new: blocks for the device
-/// then, so declare before recording. `unit` may be null. `layout` says where values lie inside the
-/// frames of a channel, so that they are read back as series NAME.FIELD: null, or fields like
+/// then, so declare before recording. `unit` may be null; one that is there already keeps its own.
+/// `layout` says where values lie inside the frames of a channel, so that they are read back as
+/// series NAME.FIELD: null, or fields like
 /// "speed:f32@0,temp:i16be@4*0.1-40(degC),cell:u16[4]" (name:type@offset, then an array's elements,
 /// scale, bias and unit as wanted; without an offset behind the field before). A declared layout
 /// never changes. `options` may be null: a series of type BARO_F64.

@@ -413,4 +413,13 @@ fn what_is_replaced_far_apart_is_counted_too() {
     let report = json(&feed(&import, &std::fs::read(&file).unwrap()), 3);
     assert!(report["samples_maybe_replaced"].as_u64().unwrap() > 60_000, "{report}");
     assert_eq!(report["first_line_maybe_replaced"]["line"], 70_001);
+    // But where times are in no order from the begin, and all differ, that is known without.
+    let unordered =
+        |at: u64| format!("m far={at} {}000000000\n", 1_700_000_000 + at * 7_919 % 100_003);
+    let lines: String = (0..100_000).map(unordered).collect();
+    let report = json(&feed(&import, lines.as_bytes()), 0);
+    assert_eq!(
+        report["samples_replaced"].as_u64().zip(report["samples_maybe_replaced"].as_u64()),
+        Some((0, 0))
+    );
 }

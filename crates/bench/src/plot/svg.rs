@@ -219,38 +219,43 @@ fn curve(out: &mut String, axes: &Axes, index: usize, series: &Series<'_>) {
     );
 }
 
-/// Marks each maximum; labels that would cover each other are moved up.
+/// Marks each maximum; labels that would cover each other, or a mark, are moved up. They are drawn last.
 fn maxima(out: &mut String, axes: &Axes, plot: &Plot<'_>) {
+    let drawn = plot.series.iter().enumerate().filter(|(_, series)| !series.latency_ns.is_empty());
+    let mark = |(index, series): (usize, &Series)| {
+        let y = axes.y(1.0 / series.latency_ns.len() as f64);
+        (index % COLOURS.len(), axes.x(series.latency_ns_max), y, series.latency_ns_max)
+    };
+    let marks: Vec<_> = drawn.map(mark).collect();
+    for (colour, x, y, _) in &marks {
+        let _ = writeln!(out, "<circle class=\"f{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>");
+    }
     // Left edge and base line of each label so far.
     let mut labels: Vec<(f64, f64)> = Vec::new();
-    for (index, series) in plot.series.iter().enumerate() {
-        let calls = series.latency_ns.len();
-        if calls == 0 {
-            continue;
-        }
-        let (x, y) = (axes.x(series.latency_ns_max), axes.y(1.0 / calls as f64));
+    for (at, (colour, x, y, max_ns)) in marks.iter().enumerate() {
         // Near the right edge the label ends at the mark instead of beginning there.
-        let (anchor, label_x, from_x) = if x > RIGHT - LABEL_WIDTH {
+        let (anchor, label_x, from_x) = if *x > RIGHT - LABEL_WIDTH {
             ("end", x + 4.0, x + 4.0 - LABEL_WIDTH)
         } else {
             ("start", x - 4.0, x - 4.0)
         };
+        let is_covered = |label_y: f64| {
+            let is_near = |other_y: f64| (other_y - label_y).abs() < 17.0;
+            let others = marks.iter().enumerate().filter(|(other, _)| *other != at);
+            let mut others = others.map(|(_, (_, x, y, _))| (*x, *y));
+            labels.iter().any(|(x, y)| (x - from_x).abs() < LABEL_WIDTH && is_near(*y))
+                || others.any(|(x, y)| (from_x..from_x + LABEL_WIDTH).contains(&x) && is_near(y))
+        };
         let mut label_y = y - 10.0;
-        while label_y > TOP + 20.0
-            && labels.iter().any(|(other_x, other_y)| {
-                (other_x - from_x).abs() < LABEL_WIDTH && (other_y - label_y).abs() < 17.0
-            })
-        {
+        while label_y > TOP + 20.0 && is_covered(label_y) {
             label_y -= 1.0;
         }
         labels.push((from_x, label_y));
-        let colour = index % COLOURS.len();
         let _ = writeln!(
             out,
-            "<circle class=\"f{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>\
-             <text class=\"f{colour} max\" text-anchor=\"{anchor}\" \
+            "<text class=\"f{colour} max\" text-anchor=\"{anchor}\" \
              x=\"{label_x:.1}\" y=\"{label_y:.1}\">max {}</text>",
-            duration(series.latency_ns_max),
+            duration(*max_ns),
         );
     }
 }

@@ -322,6 +322,8 @@ fn as_json(
     let identity = &info.identity;
     let log_bytes = identity.segment_bytes * u64::from(identity.segments);
     let stops = identity.when_full == WhenFull::Stop;
+    let is_recorded = around.recorder.is_some();
+    let pins: Vec<_> = store.pins().map(|pin| super::pin::as_json(pin, is_recorded)).collect();
     let sessions: Vec<_> = info
         .sessions
         .iter()
@@ -372,7 +374,7 @@ fn as_json(
         "write_amplification": wear.amplification,
         "tb_per_day": wear.tb_per_day,
         "tbw_days_left": wear.days_left,
-        "pins": store.pins().map(super::pin::as_json).collect::<Vec<_>>(),
+        "pins": pins,
         "sessions": sessions,
         "damage": damage,
         "recorder_pid": around.recorder.and_then(|holder| holder.pid),

@@ -60,13 +60,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     }
     match arguments.format {
         Format::Text => print(&pin, true),
-        Format::Json => print_json(&as_json(&pin))?,
+        Format::Json => print_json(&as_json(&pin, true))?,
     }
     Ok(Outcome::lost_if(!pin.reason.is_empty()))
 }
 
 fn list(arguments: &Arguments) -> Result<Outcome> {
     let store = Store::open(&arguments.store)?;
+    let is_recorded = super::is_recorded(&arguments.store)?;
     // Copies that a pin holds and that somebody has taken away.
     let damage: Vec<Damage> =
         store.damage().into_iter().filter(|one| matches!(one.loss, Loss::Copies(_))).collect();
@@ -74,11 +75,11 @@ fn list(arguments: &Arguments) -> Result<Outcome> {
         Format::Text if store.pins().next().is_none() => out!("no pins"),
         Format::Text => {
             out!("{:16} {:7} WINDOW, NAME", "ID", "STATE");
-            let is_recorded = super::is_recorded(&arguments.store)?;
             store.pins().for_each(|pin| print(pin, is_recorded));
         }
         Format::Json => {
-            let pins: Vec<Value> = store.pins().map(as_json).collect();
+            let pins = store.pins().map(|pin| as_json(pin, is_recorded));
+            let pins: Vec<Value> = pins.collect();
             let told: Vec<String> = damage.iter().map(ToString::to_string).collect();
             print_json(&json!({ "pins": pins, "damage": told }))?;
         }
@@ -123,7 +124,7 @@ fn print(pin: &Pin, is_recorded: bool) {
     out!(
         "{:016x} {:7} {} to {}{}{}",
         pin.id,
-        state(pin),
+        if is_left(pin, is_recorded) { "left" } else { state(pin) },
         time::show(from_ns),
         time::show(to_ns),
         if pin.name.is_empty() { String::new() } else { format!(" {:?}", pin.name) },
@@ -131,13 +132,16 @@ fn print(pin: &Pin, is_recorded: bool) {
     );
 }
 
-/// What is to be said of its state, behind a colon. One whose window is over and that nobody ends, since nobody
-/// records, is open still: its recorder ended before.
-pub(super) fn why(pin: &Pin, is_recorded: bool) -> String {
+/// Whether it is open and its window is over, and nobody ends it, since nobody records: its recorder ended before.
+fn is_left(pin: &Pin, is_recorded: bool) -> bool {
     let (_, to_ns) = pin.window_ns();
-    let is_left = pin.state == PinState::Open && !is_recorded && to_ns < clock::realtime_ns();
+    pin.state == PinState::Open && !is_recorded && to_ns < clock::realtime_ns()
+}
+
+/// What is to be said of its state, behind a colon.
+pub(super) fn why(pin: &Pin, is_recorded: bool) -> String {
     let left = "its recorder ended before the window did, so it has what came until then";
-    match (is_left, pin.reason.as_str()) {
+    match (is_left(pin, is_recorded), pin.reason.as_str()) {
         (true, "") => format!(": {left}"),
         (true, reason) => format!(": {left}; {reason}"),
         (false, "") => String::new(),
@@ -156,13 +160,14 @@ pub(super) fn state(pin: &Pin) -> &'static str {
 }
 
 /// A pin as JSON; its keys are those of `baro info` too.
-pub(crate) fn as_json(pin: &Pin) -> Value {
+pub(crate) fn as_json(pin: &Pin, is_recorded: bool) -> Value {
     let (from_ns, to_ns) = pin.window_ns();
     json!({
         "id": format!("{:016x}", pin.id),
         "name": pin.name,
         "state": state(pin),
         "reason": pin.reason,
+        "left": is_left(pin, is_recorded),
         "from_ns": from_ns,
         "to_ns": to_ns,
         "moment_ns": pin.realtime_ns,

@@ -302,10 +302,15 @@ fn print_fed(fed: &Fed, kept: u64) {
     // What is generated are frames of a channel, and so is what has no samples.
     let frames = fed.name == "generate" || (fed.records > 0 && fed.samples == 0);
     let at = |quantile| show_ns(fed.push_ns.value_at_quantile(quantile));
+    let series = match (fed.series as u64, frames) {
+        // Of frames not all sources count their channels.
+        (0, _) => String::new(),
+        (channels, true) => plural(channels, "channel") + ", ",
+        (series, false) => plural(series, "series") + ", ",
+    };
     out!(
-        "{}: {}, {}, {}, {}{}{}",
+        "{}: {series}{}, {}, {}{}{}",
         fed.name,
-        plural(fed.series as u64, if frames { "channel" } else { "series" }),
         plural(fed.records, "record"),
         plural(kept, "sample"),
         show_bytes(fed.bytes),
