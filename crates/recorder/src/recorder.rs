@@ -151,9 +151,7 @@ impl Recorder {
         let before: Vec<Before> = left.iter().map(Before::of).collect();
         opening.rings_taken_over = left.len() as u32;
         opening.weigh_rings(&options, recovery.identity.when_full, left.len());
-        let taken =
-            |ring: &RingReader| ring.pending().saturating_sub(ring.report().refused_unlogged);
-        opening.records_taken_over = left.iter().map(taken).sum();
+        opening.records_taken_over = left.iter().map(RingReader::waiting).sum();
         let widest = left.iter().map(RingReader::record_bytes_max).max().unwrap_or(0);
         let record_bytes = options.record_bytes_max.max(widest).min(RECORD_BYTES_MAX);
         let segment_bytes = recovery.identity.segment_bytes;

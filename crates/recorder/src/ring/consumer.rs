@@ -476,6 +476,11 @@ impl RingReader {
         self.offered.saturating_sub(self.at.sequence.max(self.skip_below))
     }
 
+    /// The same without those that were refused, which no gap tells of yet.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.pending().saturating_sub(self.report().refused_unlogged)
+    }
+
     /// Largest payload in this ring.
     pub(crate) fn record_bytes_max(&self) -> usize {
         self.ring.record_bytes_max

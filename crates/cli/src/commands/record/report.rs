@@ -303,8 +303,8 @@ fn print_fed(fed: &Fed, kept: u64) {
     let frames = fed.name == "generate" || (fed.records > 0 && fed.samples == 0);
     let at = |quantile| show_ns(fed.push_ns.value_at_quantile(quantile));
     let series = match (fed.series as u64, frames) {
-        // Of frames not all sources count their channels.
-        (0, _) => String::new(),
+        // Of frames not all sources count their channels; of what nothing came nobody knows what it is.
+        _ if fed.records == 0 || fed.series == 0 => String::new(),
         (channels, true) => plural(channels, "channel") + ", ",
         (series, false) => plural(series, "series") + ", ",
     };
