@@ -101,6 +101,64 @@ fn csv_of_others_is_understood() {
     }
 }
 
+/// Whether a cell in quotes is a text, a number or nothing depends on its series, which may be there already.
+#[test]
+fn what_stands_in_quotes_is_what_its_series_is_of() {
+    let folder = Folder::new("text-quotes");
+    let there = "time,state:text,p:f64\n1,\"on\",1\n";
+    let none = |cells: &str| format!("no value: {cells} say NA, N/A, NULL, None or \\N\n");
+    for (more, text, rows, told) in [
+        // Quotes around everything: R, and csv.QUOTE_ALL.
+        (
+            &[][..],
+            "\"time\",\"state\",\"p\"\n\"2\",\"NA\",\"NA\"\n\"3\",\"none\",\"3\"\n\"4\",\"\",\"\"\n",
+            "2,state,\"NA\",text\n3,state,\"none\",text\n4,state,\"\",text\n3,p,3,f64\n",
+            none("1 cell"),
+        ),
+        // A word without quotes is no text.
+        (
+            &[],
+            "time,state,p\n2,NA,NA\n3,\"NA\",3\n",
+            "3,state,\"NA\",text\n3,p,3,f64\n",
+            none("2 cells"),
+        ),
+        (&[], "time,state,p\n2,\"\",3\n", "2,state,\"\",text\n2,p,3,f64\n", String::new()),
+        (
+            &["--decimal-comma"],
+            "time;state;p\n2;\"1.234\";\"1,5\"\n3;\"1,234\";2\n",
+            "2,state,\"1.234\",text\n3,state,\"1,234\",text\n2,p,1.5,f64\n3,p,2,f64\n",
+            String::new(),
+        ),
+        // What an export puts before a text that a spreadsheet would take for a formula.
+        (
+            &[],
+            "time,series,value\n2,new,\"'-5\"\n3,new,\"'=5\"\n",
+            "2,new,\"'-5\",text\n3,new,\"'=5\",text\n",
+            String::new(),
+        ),
+    ] {
+        let store = store(&folder, "s");
+        let import = |more: &[&str], text: &str| {
+            run(&[&["import", &store, "-", "--input", "csv"], more].concat(), text.as_bytes())
+        };
+        assert_eq!(import(&[], there).status.code(), Some(0));
+        let output = import(more, text);
+        assert_eq!(output.status.code(), Some(0), "{text}: {}", said(&output));
+        let shown = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(shown.contains("no value: "), !told.is_empty(), "{text}: {shown}");
+        assert!(shown.contains(&told), "{text}: {shown}");
+        let found = run(&["query", &store, "--from", "2", "--format", "csv"], b"");
+        let found = String::from_utf8(found.stdout).unwrap();
+        assert_eq!(found, format!("{TYPED}{rows}"), "{text}");
+        std::fs::remove_dir_all(&store).unwrap();
+    }
+    let store = store(&folder, "s");
+    let arguments = ["import", &store, "-", "--input", "csv", "--decimal-comma"];
+    let refused = run(&arguments, b"time;p:f64\n1;\"1.234\"\n2;1.234\n");
+    assert_eq!(refused.status.code(), Some(3), "{}", said(&refused));
+    assert!(String::from_utf8_lossy(&refused.stdout).contains("refused: 2 lines"));
+}
+
 #[test]
 fn what_is_not_understood_is_refused_with_a_sentence_and_nothing_is_taken() {
     let folder = Folder::new("text-refused");

@@ -94,12 +94,20 @@ fn float(out: &mut impl Write, value: f64) -> io::Result<()> {
 }
 
 /// Whether a name may read like a value or a time, or like none: in quotes it is a name for every reader.
+/// What does not begin with a letter may, and so may what begins as the name of a month or of a day.
 fn like_a_value(name: &str) -> bool {
-    let bare = name.trim_start_matches(['+', '-', '.', '<', '>', '=', '~', '(']);
-    let digit = bare.starts_with(char::is_numeric) || name.starts_with('#');
-    let words = ["true", "false", "null", "none", "nil", "na", "n/a", "\\N"];
+    const MOMENTS: &[u8] = b"janfebmaraprmayjunjulaugsepoctnovdecmontuewedthufrisatsun";
+    let words = ["true", "false", "null", "none", "nil", "na", "n/a"];
     let word = words.iter().any(|word| name.eq_ignore_ascii_case(word));
-    digit || word || name.parse::<f64>().is_ok()
+    let of_moment = |begin: &str| {
+        MOMENTS.chunks(3).any(|moment| begin.as_bytes().eq_ignore_ascii_case(moment))
+            && name.contains(|letter: char| letter.is_ascii_digit())
+            && name.contains([' ', '-', '/', ':', '.', '_'])
+    };
+    !name.starts_with(|first: char| first.is_alphabetic() || first == '_')
+        || word
+        || name.get(..3).is_some_and(of_moment)
+        || name.parse::<f64>().is_ok()
 }
 
 /// Writes a value as a field.

@@ -144,6 +144,11 @@ fn levels_and_values_of_every_encoding_are_counted() {
     // Ten rows, every other null: one run of ten levels, bits of two bytes.
     let bits = [vec![3, 0, 0, 0, 2 << 1 | 1, 0b0101_0101, 0b01], vec![]].concat();
     let run = |rows: u8| vec![2, 0, 0, 0, rows << 1, 1];
+    // 256 levels, of which those behind the tenth are of before; and more than these.
+    let filled = |eights: u8| {
+        let bits = [vec![0b0101_0101, 0b01], vec![0b1010_1010; usize::from(eights) - 2]].concat();
+        [vec![eights + 1, 0, 0, 0, eights << 1 | 1], bits].concat()
+    };
     let floats = |count: usize| 1.5_f64.to_le_bytes().repeat(count);
     let one = |levels: &[u8], encoding: i64, values: &[u8]| {
         let bytes = [levels, values].concat();
@@ -165,6 +170,10 @@ fn levels_and_values_of_every_encoding_are_counted() {
         (&run(10), 8, vec![1, 2 << 1 | 1, 0, 0], 10),
         (&bits, 8, vec![0, 5 << 1, 0], 5),
         (&bits, 9, floats(5), 5),
+        // As DuckDB fills a run of levels, and fastparquet leaves what it has made for values.
+        (&filled(32), 0, floats(5), 5),
+        (&bits, 0, [floats(5), vec![0; 8]].concat(), 5),
+        (&run(10), 0, [floats(10), vec![0; 8]].concat(), 10),
     ] {
         let (result, rows, _) = one(levels, encoding, &values);
         assert!(result.is_ok() && rows.len() == found, "{levels:?} {values:?}: {result:?}");
@@ -178,6 +187,11 @@ fn levels_and_values_of_every_encoding_are_counted() {
         (&run(10), 8, vec![1, 11 << 1, 0]),
         (&run(10), 8, vec![1, 10 << 1, 0, 1 << 1, 0]),
         (&bits, 9, floats(6)),
+        (&filled(32), 0, floats(6)),
+        (&filled(34), 0, floats(5)),
+        (&bits, 0, [floats(5), vec![0; 9]].concat()),
+        (&bits, 9, [floats(5), vec![0; 8]].concat()),
+        (&bits, 0, [floats(5), vec![0, 0, 0, 1]].concat()),
     ] {
         let (result, rows, _) = one(levels, encoding, &values);
         assert!(result.is_err() && rows.is_empty(), "{levels:?} {encoding} {values:?}");

@@ -56,6 +56,8 @@ pub struct Fed {
     pub replaced_first: Option<Place>,
     /// Samples that may have replaced others beside those.
     pub unseen: Unseen,
+    /// Cells that say that they have no value, in a word such as `NA`.
+    pub no_values: u64,
     /// Exemplars beside samples, which are none of their series: passed over.
     pub exemplars: u64,
     /// The first complaints.
@@ -98,6 +100,7 @@ impl Fed {
             replaced: 0,
             replaced_first: None,
             unseen: Unseen::default(),
+            no_values: 0,
             exemplars: 0,
             complaints: Vec::new(),
             datagrams: 0,

@@ -30,6 +30,7 @@ use crate::refusal::{Reason, Refusal, Tell};
 use crate::replaced::{Replaced, Taken, text_bits};
 use crate::target::{Columns, Target};
 use crate::types::{Fit, Word, fit};
+use crate::value::Value;
 use baro_ondisk::Type;
 use baro_ondisk::limits::NAME_BYTES_MAX;
 
@@ -237,6 +238,10 @@ impl<'a> Intake<'a> {
         if self.begin.refused {
             return Ok(());
         }
+        if row.value == Value::Nothing {
+            self.fed.no_values += 1;
+            return Ok(());
+        }
         if row.series.len() > NAME_LOOKED_UP_BYTES_MAX {
             let reason = Reason::NameTooLong { bytes: row.series.len() };
             self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
@@ -260,6 +265,9 @@ impl<'a> Intake<'a> {
         kind: Type,
         tell: &mut Tell<'_>,
     ) -> Result<bool> {
+        if self.is_nothing(row.value, Some(kind)) {
+            return Ok(false);
+        }
         let fit = match fit(kind, row.value) {
             Ok(fit) => fit,
             Err(misfit) => {
@@ -295,6 +303,14 @@ impl<'a> Intake<'a> {
         };
         self.held.push(HeldSample { time_ns, held, series, line });
         Ok(true)
+    }
+
+    /// Whether this is no value in a series of this type, which is counted where a word says it.
+    fn is_nothing(&mut self, value: Value<'_>, kind: Option<Type>) -> bool {
+        let is_nothing = value.is_nothing(kind);
+        let is_word = is_nothing && value != Value::QuotedNothing("");
+        self.fed.no_values += u64::from(is_word);
+        is_nothing
     }
 
     fn refuse(&mut self, refusal: &Refusal<'_>, tell: &mut Tell<'_>) {

@@ -13,7 +13,7 @@
 
 use crate::ledger::Place;
 use crate::recount::Unseen;
-use crate::seen::{Seen, ShortHash, is_among, more_than_once};
+use crate::seen::{Seen, ShortHash, Sieve, is_among};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -76,6 +76,9 @@ pub(crate) struct Replaced {
     pub(crate) count: u64,
     unseen: Unseen,
     seen: Seen,
+    /// Of what is held at once, where times go back.
+    hashes: Vec<ShortHash>,
+    sieve: Sieve,
     first: u64,
     /// Rises with what is held at once.
     turn: u32,
@@ -135,9 +138,13 @@ impl Replaced {
             }
         }
         if goes_back {
-            self.find(input, held.clone());
+            self.hashes.clear();
+            self.hashes.extend(held.clone().map(|one| ShortHash::of(&one)));
+            self.find(input, held);
+            self.seen.note(self.hashes.iter().copied(), goes_back);
+        } else {
+            self.seen.note(held.map(|one| ShortHash::of(&one)), goes_back);
         }
-        self.seen.note(held.map(|one| ShortHash::of(&one)), goes_back);
         self.count += self.found.len() as u64;
         let first = self.found.values().copied().chain((self.first > 0).then_some(self.first));
         self.first = first.min().unwrap_or(0);
@@ -145,9 +152,8 @@ impl Replaced {
     }
 
     /// Finds those that were replaced among what is held at once, in whatever order it came.
-    fn find(&mut self, input: u32, held: impl Iterator<Item = Taken> + Clone) {
-        let mut hashes: Vec<ShortHash> = held.clone().map(|one| ShortHash::of(&one)).collect();
-        let twice = more_than_once(&mut hashes);
+    fn find(&mut self, input: u32, held: impl Iterator<Item = Taken>) {
+        let twice = self.sieve.more_than_once(&self.hashes);
         if twice.is_empty() {
             return;
         }

@@ -15,7 +15,9 @@
 //! can (`21i`, a column of Parquet) each is kept as it is, and where a type is said beside the value
 //! ([`Types::As`]) a new series has that. CSV has quotes around numbers too if its writer likes: what is in
 //! them is a text only if the series is one or it is no number; and where all fields of a line are in
-//! quotes ([`Types::NumbersInQuotes`]) it is none unless the series is one.
+//! quotes ([`Types::NumbersInQuotes`]) it is none unless the series is one. A cell that says that it has no
+//! value ([`Value::Nothing`], [`Value::QuotedNothing`]) declares no series and is no sample, but for one in
+//! quotes of a series of texts.
 //!
 //! A sample of f64, i64 or bool is one word of 64 bits in a record, and only the series' declaration
 //! says how to read it; the recorder takes any. So a `Word` is made here and nowhere else, from
@@ -67,7 +69,9 @@ impl Types {
             (Value::Integer(_) | Value::Unsigned(_) | Value::Exact(_), Types::Exact) => Type::I64,
             (Value::Integer(_) | Value::Unsigned(_) | Value::Exact(_), _) => Type::F64,
             (Value::Boolean(_), _) => Type::Bool,
-            (Value::Text(_), _) => Type::Text,
+            (Value::Text(_) | Value::QuotedNothing(_), _) => Type::Text,
+            // Nobody declares a series for it.
+            (Value::Nothing, _) => Type::F64,
             (Value::Quoted(_) | Value::QuotedComma(_), _) => match value.unquoted() {
                 Some(Ok(value)) => self.declares((&value).into()),
                 // It is refused then.
@@ -183,11 +187,13 @@ fn fit_other(kind: Type, value: Value<'_>) -> Result<Fit<'_>, Misfit<'_>> {
         (Type::I64, Value::Exact(value)) if i64::try_from(value).is_ok() => value as i64,
         (Type::I64, Value::Unsigned(value)) if i64::try_from(value).is_ok() => value as i64,
         (Type::Bool, Value::Boolean(value)) => i64::from(value),
-        (Type::Text, Value::Text(text) | Value::Quoted(text) | Value::QuotedComma(text))
-            if text.len() <= TEXT_BYTES_MAX =>
-        {
-            return Ok(Fit::Text(text));
-        }
+        (
+            Type::Text,
+            Value::Text(text)
+            | Value::Quoted(text)
+            | Value::QuotedComma(text)
+            | Value::QuotedNothing(text),
+        ) if text.len() <= TEXT_BYTES_MAX => return Ok(Fit::Text(text)),
         (Type::F64 | Type::I64 | Type::Bool, Value::Quoted(_) | Value::QuotedComma(_)) => {
             let misfit = Misfit { kind, value };
             let Some(Ok(said)) = value.unquoted() else { return Err(misfit) };
@@ -296,6 +302,22 @@ mod tests {
                     "1.5 | {} | 3 bytes | {} | f64 | f64",
                     refused("i64 bool", "\"1,5\""),
                     refused("channel", "\"1,5\"")
+                ),
+            ),
+            (
+                Value::QuotedComma("1.5"),
+                format!(
+                    "{} | 3 bytes | {} | text | text",
+                    refused("f64 i64 bool", "\"1.5\""),
+                    refused("channel", "\"1.5\"")
+                ),
+            ),
+            (
+                Value::QuotedNothing("NA"),
+                format!(
+                    "{} | 2 bytes | {} | text | text",
+                    refused("f64 i64 bool", "\"NA\""),
+                    refused("channel", "\"NA\"")
                 ),
             ),
             (

@@ -1,6 +1,7 @@
 //! A value as it came in. Whatever the form it was written in, it is one of these before anything is
 //! decided about it.
 
+use baro_ondisk::Type;
 use baro_sources::Scalar;
 use baro_sources::influx::InfluxValue;
 use baro_sources::number::{self, NumberFault};
@@ -29,6 +30,11 @@ pub enum Value<'a> {
     Quoted(&'a str),
     /// The same where a comma stands for the point of a number.
     QuotedComma(&'a str),
+    /// No value, in a word that says so.
+    Nothing,
+    /// The same in quotes, in a form that puts them around everything: a text if the series is of texts, else no
+    /// value.
+    QuotedNothing(&'a str),
 }
 
 impl Value<'_> {
@@ -36,8 +42,19 @@ impl Value<'_> {
     pub(crate) fn unquoted(self) -> Option<Result<Scalar<'static>, NumberFault>> {
         match self {
             Value::Quoted(text) => Some(number::scalar(text)),
+            // A point separates thousands there, if anything.
+            Value::QuotedComma(text) if text.contains('.') => Some(Err(NumberFault::Form)),
             Value::QuotedComma(text) => Some(number::scalar(&text.replace(',', "."))),
             _ => None,
+        }
+    }
+
+    /// Whether this is no value in a series of the type `kind`, or in one of which none is known.
+    pub(crate) fn is_nothing(self, kind: Option<Type>) -> bool {
+        match self {
+            Value::Nothing => true,
+            Value::QuotedNothing(_) => kind != Some(Type::Text),
+            _ => false,
         }
     }
 }
@@ -52,6 +69,8 @@ impl<'a> From<&'a Scalar<'_>> for Value<'a> {
             Scalar::Text(text) => Value::Text(text),
             Scalar::Quoted(text) => Value::Quoted(text),
             Scalar::QuotedComma(text) => Value::QuotedComma(text),
+            Scalar::Nothing => Value::Nothing,
+            Scalar::QuotedNothing(text) => Value::QuotedNothing(text),
         }
     }
 }
@@ -65,7 +84,11 @@ impl fmt::Display for Value<'_> {
             Value::Unsigned(value) => value.fmt(f),
             Value::Exact(value) => value.fmt(f),
             Value::Boolean(value) => value.fmt(f),
-            Value::Text(text) | Value::Quoted(text) | Value::QuotedComma(text) => {
+            Value::Nothing => f.write_str("no value"),
+            Value::Text(text)
+            | Value::Quoted(text)
+            | Value::QuotedComma(text)
+            | Value::QuotedNothing(text) => {
                 let found: String = text.chars().take(FOUND_CHARS_MAX).collect();
                 write!(f, "{found:?}")
             }

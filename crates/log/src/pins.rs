@@ -59,6 +59,17 @@ impl Pins {
         Ok(found)
     }
 
+    /// Whether what these pins held at an earlier look is held still. A copy goes behind the pin that counts it, so
+    /// it was there in between.
+    #[must_use]
+    pub fn hold(&self, earlier: &Pins) -> bool {
+        let stays = |pin: &Pin| {
+            let now = self.pins.get(&pin.id);
+            now.is_some_and(|now| now.copies.last_epoch >= pin.copies.last_epoch)
+        };
+        earlier.pins.values().filter(|pin| pin.copies.count > 0).all(stays)
+    }
+
     /// Whether a pin covers the segment of `epoch`.
     #[must_use]
     pub fn covers(&self, epoch: u64) -> bool {

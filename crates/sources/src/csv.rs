@@ -32,7 +32,9 @@ mod error;
 mod fields;
 mod guards;
 mod hardly;
+mod hash;
 mod header;
+mod moment;
 
 use crate::form::{Kind, TextForm};
 use crate::lines::{self, Unreadable, quote};
@@ -148,6 +150,7 @@ impl CsvParser {
         let CsvParser { records, reader } = self;
         records.finish(|number, line, attempt| reader.line(number, line, attempt, &mut item));
         (reader.state, reader.ended, reader.bare) = (State::Unknown, false, false);
+        reader.hashed = None;
         match reader.several {
             true => reader.guards.begin(),
             false => reader.guards = Guards::default(),
@@ -201,12 +204,14 @@ pub(crate) struct Reader {
     guards: Guards,
     /// See [`CsvParser::of_several`].
     several: bool,
+    /// A comment that names columns, before anything was understood, and how many.
+    hashed: Option<(u64, usize)>,
 }
 
 impl Reader {
     pub(crate) fn of(form: TextForm) -> Self {
         let (state, guards) = (State::Unknown, Guards::default());
-        Reader { form, state, ended: false, bare: false, guards, several: false }
+        Reader { form, state, ended: false, bare: false, guards, several: false, hashed: None }
     }
 
     /// `None`: the line was too long.
@@ -267,10 +272,12 @@ impl Reader {
             State::Columns(columns) => columns.has_comments(),
             _ => !annotation,
         };
-        if first.is_none()
-            || first == Some(&b'#') && comments
-            || number == 1 && is_separator(content)
-        {
+        let is_comment = first == Some(&b'#') && comments && !hash::is_cell(content);
+        if is_comment && let Some(found) = self.comment(number, content) {
+            self.ended = true;
+            item(Err(fault(mark_bytes, found)));
+        }
+        if first.is_none() || is_comment || number == 1 && is_separator(content) {
             return Verdict::Done;
         }
         let separator = match &self.state {
@@ -279,6 +286,9 @@ impl Reader {
             State::Unknown | State::Rows { .. } | State::Annotated(_) => ',',
         };
         let read = match lines::utf8(content) {
+            Ok(text) if attempt == Attempt::Joined && self.are_rows(text, separator) => {
+                Err(Fault { offset: 0, problem: CsvProblem::RowsInText })
+            }
             Ok(text) => self.text(number, text, item),
             Err(Unreadable::NotUtf8 { offset }) => {
                 Err(Fault { offset, problem: CsvProblem::NotUtf8 })
@@ -298,6 +308,35 @@ impl Reader {
                 Verdict::Done
             }
         }
+    }
+
+    /// Takes note of a comment; why nothing of such an input can be read.
+    fn comment(&mut self, number: u64, content: &[u8]) -> Option<Fault> {
+        let text = lines::utf8(content).ok().filter(|_| matches!(self.state, State::Unknown))?;
+        if hash::is_for_writing(text) {
+            return Some(header::refused(0, hash::FOR_WRITING.into()));
+        }
+        self.hashed = hash::names(text, &self.form).map(|count| (number, count)).or(self.hashed);
+        None
+    }
+
+    /// Whether each line of a record of several is a row: a quote that stands alone has opened a text, and
+    /// another one has closed it. Not where something says that a text is meant.
+    fn are_rows(&self, text: &str, separator: char) -> bool {
+        if !matches!(quotes(text, separator), Quotes::Closed { misplaced: None }) {
+            return false;
+        }
+        let (count, time) = match &self.state {
+            State::Columns(columns) if columns.say_texts() => return false,
+            State::Columns(columns) => (columns.count(), columns.time()),
+            State::Unknown | State::Rows { .. } => (3, 0),
+            State::Annotated(_) | State::Refused { .. } => return false,
+        };
+        text.split('\n').all(|line| {
+            let cells: Vec<&str> = line.split(separator).collect();
+            let is_row = |time: &&str| is_time(time.trim().trim_matches('"'));
+            cells.len() == count && cells.get(time).is_some_and(is_row)
+        })
     }
 
     /// Whether a line would be taken as a row; nothing comes of it.
@@ -389,6 +428,7 @@ impl Reader {
         match parse_row(line, text, named, &self.form, &mut self.guards) {
             Ok(Some(sample)) => {
                 if let State::Unknown = self.state {
+                    self.is_named_so(text)?;
                     self.state = State::Rows { header: false };
                 }
                 self.bare = false;
@@ -403,6 +443,20 @@ impl Reader {
             },
         }
         Ok(())
+    }
+
+    /// Whether rows without a header may be of time, series and value: not where a comment names as many
+    /// columns otherwise.
+    fn is_named_so(&self, text: &str) -> Result<(), Fault> {
+        let Some((line, count)) = self.hashed else { return Ok(()) };
+        if !split(text, ',').is_ok_and(|fields| fields.len() == count) {
+            return Ok(());
+        }
+        let said = format!(
+            "expected rows of time,series,value, found a comment in line {line} that names other columns: \
+             take its # away, or the line"
+        );
+        Err(header::refused(0, said))
     }
 
     /// A header says what comes behind it. Before there was a row, one of as many columns may as well be a line

@@ -19,8 +19,14 @@ pub enum Scalar<'a> {
     Text(Cow<'a, str>),
     /// In quotes in a form that puts quotes around numbers too: a text if the series is one.
     Quoted(Cow<'a, str>),
-    /// The same where a comma stands for the point: a number with that, if the series is none of texts.
+    /// The same where a comma stands for the point: a number with that, and none with a point, if the series is
+    /// none of texts.
     QuotedComma(Cow<'a, str>),
+    /// No value, in a word that says so and without quotes: `NA`, `NULL`.
+    Nothing,
+    /// The same word in quotes, or nothing in them, in a line with quotes around everything: a text if the
+    /// series is one of texts, else no value.
+    QuotedNothing(Cow<'a, str>),
 }
 
 /// What is said of a value's type beside the value.

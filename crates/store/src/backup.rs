@@ -16,6 +16,7 @@
 mod history;
 mod log;
 mod mark;
+mod outdated;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -32,8 +33,8 @@ use baro_log::{
 use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::disk::{Disk, PartAttempt};
 use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
-use log::Outdated;
 use mark::MARK;
+use outdated::{Insists, Outdated};
 use place::Place;
 use std::path::{Path, PathBuf};
 
@@ -81,6 +82,9 @@ impl BackedUp {
 /// A segment with unsettled samples is reused: so often the log is looked at anew. A recorder that nobody
 /// settles beside reuses them at any time.
 const TRIES: u32 = 4;
+/// The same for what a pin holds. A segment of it that was reused has been copied out of the log before, and stays
+/// there, so each try finds one less.
+const HELD_TRIES: u32 = 64;
 /// While more than this is copied of runs, merging makes new ones: they are looked at again.
 const LITTLE_BYTES: u64 = 64 << 20;
 const ROUNDS: u32 = 4;
@@ -209,7 +213,8 @@ fn copy_into(
     let mut place = Place::open(target, path, tick)?;
     // Before anything is written: a run of another history may have the name of one that is there.
     check(store, &place)?;
-    for left in (0..TRIES).rev() {
+    let (mut tries, mut held_tries) = (TRIES, HELD_TRIES);
+    while tries > 0 {
         let mut rounds = ROUNDS;
         let manifest = loop {
             let manifest = wanted(store, options)?;
@@ -220,8 +225,16 @@ fn copy_into(
             }
             store.refresh()?;
         };
-        match rest_of(store, &manifest, &mut place, left == 0) {
-            Err(Outdated::Recycled) => store.refresh()?,
+        let insists = Insists { unsettled: tries > 1, held: held_tries > 1 };
+        match rest_of(store, &manifest, &mut place, insists) {
+            Err(Outdated::Recycled) => {
+                tries -= 1;
+                store.refresh()?;
+            }
+            Err(Outdated::Held) => {
+                held_tries = held_tries.saturating_sub(1);
+                store.refresh()?;
+            }
             Err(Outdated::Failed(error)) => {
                 // The room that they take may be what is missing.
                 let _ = place.remove_parts();
@@ -322,10 +335,10 @@ fn rest_of(
     store: &Store,
     manifest: &Manifest,
     place: &mut Place<'_>,
-    last: bool,
+    insists: Insists,
 ) -> std::result::Result<(), Outdated> {
     check(store, place)?;
-    let mut segments = log::Wanted::of(store, place, last)?;
+    let mut segments = log::Wanted::of(store, place, insists)?;
     segments.fill(store, place)?;
     segments.stage(store, place)?;
     copy_names(store, place)?;

@@ -13,7 +13,7 @@ use crate::store::{Store, for_each_stored};
 use baro_log::{Blocks, FoundHeader};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{AnyFile, Storage, StorageFile};
+use baro_sys::storage::{AnyFile, StorageFile};
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
@@ -71,7 +71,8 @@ impl<'a> Backwards<'a> {
     fn list(&mut self, segment: usize) -> Result<()> {
         let Some(entry) = self.index.segments.get(segment) else { return Ok(()) };
         let SegmentIndex { segment: of, live, .. } = entry;
-        let file = self.store.storage.open(&of.file.name(), self.store.access)?;
+        let opened = of.file.open(&self.store.storage, self.store.access)?;
+        let Some(file) = opened else { return Ok(()) };
         let mut walk = self.headers.walk(&file, of.header, of.crc);
         walk.set_durable(live.end);
         walk.pass_unreadable();
@@ -105,7 +106,9 @@ impl<'a> Backwards<'a> {
         let Some(place) = self.places.get(place).copied() else { return Ok(()) };
         let of = entry.segment.file;
         if self.file.as_ref().is_none_or(|(at, _)| *at != segment) {
-            self.file = Some((segment, self.store.storage.open(&of.name(), self.store.access)?));
+            let opened = of.open(&self.store.storage, self.store.access)?;
+            let Some(file) = opened else { return Ok(()) };
+            self.file = Some((segment, file));
         }
         let Some((_, file)) = &self.file else { return Ok(()) };
         let (offset, bytes) = (place.offset, place.bytes as usize);

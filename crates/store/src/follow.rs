@@ -11,7 +11,7 @@ use crate::segments::SegmentRef;
 use crate::store::{Store, for_each_record};
 use baro_log::{Blocks, Found, FoundHeader, Walk};
 use baro_ondisk::{BlockHeader, UnfoldedSamples};
-use baro_sys::storage::{AnyFile, Storage};
+use baro_sys::storage::AnyFile;
 use std::ops::ControlFlow;
 
 /// A place in the log behind which nothing has been handed out yet: see [`Store::follow`].
@@ -81,7 +81,7 @@ impl Store {
             if header.epoch < place.epoch {
                 continue;
             }
-            let file = self.storage.open(&segment.file.name(), self.access)?;
+            let Some(file) = segment.file.open(&self.storage, self.access)? else { continue };
             let mut walk = blocks.walk(&file, *header, segment.crc);
             if header.epoch > place.epoch {
                 if !place.may_leave(&mut walk, self.segments.newest_epoch)? {

@@ -22,7 +22,7 @@ use baro_ondisk::{
     WhenFull,
 };
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, AnyFile, AnyStorage, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyFile, AnyStorage, StorageFile};
 use std::ops::Range;
 
 /// One segment with live blocks.
@@ -244,7 +244,7 @@ impl Indexer<'_> {
         unproven: &mut Vec<Unproven>,
     ) -> Result<Option<(SegmentIndex, Extent)>> {
         let name = segment.file.name();
-        let file = self.storage.open(&name, self.access)?;
+        let Some(file) = segment.file.open(self.storage, self.access)? else { return Ok(None) };
         let first = segment.header.first_block;
         let mut index = SegmentIndex::new(segment);
         let mut durable = known;
@@ -379,7 +379,7 @@ impl Indexer<'_> {
                 continue;
             }
             let name = index.segment.file.name();
-            let file = self.storage.open(&name, self.access)?;
+            let Some(file) = index.segment.file.open(self.storage, self.access)? else { continue };
             let (offset, bytes) = (block.place.offset, block.place.bytes as usize);
             if buffer.len() < bytes {
                 buffer = AlignedBuffer::unlocked(bytes)?;
@@ -559,7 +559,7 @@ impl Patience {
         file: SegmentFile,
         than: &SegmentRef,
     ) -> Result<bool> {
-        let file = storage.open(&file.name(), access)?;
+        let Some(file) = file.open(storage, access)? else { return Ok(true) };
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
         is_later_header(&file, than, &mut unit)
     }

@@ -15,7 +15,7 @@ use crate::{Error, Result, Store};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{BlockHeader, Settled};
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{AnyFile, Storage, StorageFile};
+use baro_sys::storage::{AnyFile, StorageFile};
 use std::collections::BinaryHeap;
 
 /// Bytes read at once where blocks with samples lie close together.
@@ -167,7 +167,8 @@ impl Chain<'_> {
         let (file, buffer, start, filled) = match &mut self.file {
             Some(file) => file,
             None => {
-                let file = store.storage.open(&self.entry.segment.file.name(), store.access)?;
+                let opened = self.entry.segment.file.open(&store.storage, store.access)?;
+                let Some(file) = opened else { return Ok(None) };
                 let buffer = AlignedBuffer::unlocked(WINDOW_BYTES as usize)?;
                 self.file.insert((file, buffer, 0, 0))
             }

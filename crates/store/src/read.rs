@@ -11,7 +11,7 @@ use crate::mask::Mask;
 use crate::segments::SegmentFile;
 use baro_log::{Blocks, Found, FoundHeader};
 use baro_ondisk::{Block, BlockHeader, Chunk, Deletion, End, Kind, Record, Samples};
-use baro_sys::storage::{Access, AnyStorage, Storage};
+use baro_sys::storage::{Access, AnyStorage};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -127,7 +127,10 @@ pub(crate) fn read_segment(
 ) -> Result<ControlFlow<()>> {
     let SegmentIndex { segment, live, .. } = entry;
     let name = segment.file.name();
-    let file = storage.open(&name, access)?;
+    let Some(file) = segment.file.open(storage, access)? else {
+        notes.blocks_recycled += live.end.saturating_sub(live.start);
+        return Ok(ControlFlow::Continue(()));
+    };
     let mut walk = buffer.walk(&file, segment.header, segment.crc);
     // The index has judged: what follows below the end is live, whatever is missing before it.
     walk.set_durable(live.end);

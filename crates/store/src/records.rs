@@ -21,7 +21,7 @@ use baro_log::{Blocks, FoundHeader};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{End, Kind, UnfoldedSamples};
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{AnyFile, Storage, StorageFile};
+use baro_sys::storage::{AnyFile, StorageFile};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
@@ -193,7 +193,10 @@ impl Sweep<'_> {
         let Some(SegmentIndex { segment, live, .. }) = self.index.segments.get(at) else {
             return Ok(());
         };
-        let file = self.store.storage.open(&segment.file.name(), self.store.access)?;
+        let Some(file) = segment.file.open(&self.store.storage, self.store.access)? else {
+            self.notes.blocks_recycled += live.end.saturating_sub(live.start);
+            return Ok(());
+        };
         let mut walk = self.headers.walk(&file, segment.header, segment.crc);
         walk.set_durable(live.end);
         walk.pass_unreadable();
@@ -267,7 +270,13 @@ impl Sweep<'_> {
             };
         let name = entry.segment.file.name();
         if self.file.as_ref().is_none_or(|(at, _)| *at != segment_at) {
-            self.file = Some((segment_at, self.store.storage.open(&name, self.store.access)?));
+            let opened = entry.segment.file.open(&self.store.storage, self.store.access)?;
+            let Some(file) = opened else {
+                self.notes.blocks_recycled += 1;
+                self.spare.push(buffer);
+                return Ok(None);
+            };
+            self.file = Some((segment_at, file));
         }
         let Some((_, file)) = &self.file else { return Ok(None) };
         self.pace.wait(bytes as u64);

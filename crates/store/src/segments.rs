@@ -36,6 +36,18 @@ impl SegmentFile {
             SegmentFile::Kept(epoch) => kept_name(epoch),
         }
     }
+
+    /// Opens it. `None`: it is a copy that has gone with its pin since the store was opened, which is as if the
+    /// segment had been recycled.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub(crate) fn open(self, storage: &AnyStorage, access: Access) -> Result<Option<AnyFile>> {
+        match storage.open(&self.name(), access) {
+            Err(error) if error.is_missing() && matches!(self, SegmentFile::Kept(_)) => Ok(None),
+            opened => Ok(Some(opened?)),
+        }
+    }
 }
 
 /// A started segment and the file it is in (which is not what its header says if files have been

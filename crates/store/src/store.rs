@@ -58,6 +58,9 @@ pub struct Store {
     handed: Option<Damage>,
 }
 
+/// Looks at pins and log until no pin ends between them.
+const PIN_LOOKS: u32 = 8;
+
 impl Store {
     /// Opens the store in the folder `path`. Reads one unit of each segment and the headers of
     /// all blocks.
@@ -151,10 +154,16 @@ impl Store {
     /// The operating system refuses.
     pub fn refresh(&mut self) -> Result<()> {
         let (storage, access) = (&self.storage, self.access);
-        // Before the log: what a pin holds is there as long as the pin is.
-        self.pins = Pins::read(storage, self.identity.store)?;
-        // The log first: what it refers to was declared before.
-        self.segments = read_segments(storage, &self.identity, access)?;
+        for _ in 0..PIN_LOOKS {
+            // Before the log: what a pin holds is there as long as the pin is.
+            self.pins = Pins::read(storage, self.identity.store)?;
+            // The log first: what it refers to was declared before.
+            self.segments = read_segments(storage, &self.identity, access)?;
+            let counted = self.pins().any(|pin| pin.copies.count > 0);
+            if !counted || Pins::read(storage, self.identity.store)?.hold(&self.pins) {
+                break;
+            }
+        }
         (self.index, self.near, self.recent, self.lately) = Default::default();
         // After the log: what was recycled meanwhile is in a run that is found now.
         self.runs = Runs::open(storage, self.identity.store, &self.runs.files)?;

@@ -10,7 +10,7 @@ use baro_log::{Blocks, FoundHeader};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{Kind, UnfoldedSamples};
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Storage, StorageFile};
+use baro_sys::storage::StorageFile;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
@@ -50,7 +50,10 @@ impl Store {
                 break;
             }
             let name = entry.segment.file.name();
-            let file = self.storage.open(&name, self.access)?;
+            let Some(file) = entry.segment.file.open(&self.storage, self.access)? else {
+                notes.blocks_recycled += entry.live.end.saturating_sub(entry.live.start);
+                continue;
+            };
             let mut blocks: Vec<BlockPlace> = Vec::new();
             let mut walk = headers.walk(&file, entry.segment.header, entry.segment.crc);
             walk.set_durable(entry.live.end);

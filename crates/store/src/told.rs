@@ -11,7 +11,7 @@ use baro_log::{Extent, dead_from};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{BlockHeader, SegmentHeader, Summary};
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{Access, AnyStorage, Storage, StorageFile};
+use baro_sys::storage::{Access, AnyStorage, StorageFile};
 
 /// The segment as a summary tells it, if one counts. Its blocks below `known` were durable; `later`
 /// is the first block of the session's next segment.
@@ -64,7 +64,7 @@ pub(crate) fn by_itself(
     let SegmentRef { file, header, .. } = segment;
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
     let offset = header.segment_bytes - UNIT_BYTES as u64;
-    let file = storage.open(&file.name(), access)?;
+    let Some(file) = file.open(storage, access)? else { return Ok(None) };
     let read = file.read_at(offset, &mut unit);
     let bytes = unit.get(..read.unwrap_or(0)).unwrap_or(&[]);
     let same = SegmentHeader::decode(bytes).is_ok_and(|(found, _)| found == *header);

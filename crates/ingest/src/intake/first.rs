@@ -33,6 +33,9 @@ impl Intake<'_> {
         {
             return self.take_declared(row, key, &declared, tell);
         }
+        if self.is_nothing(row.value, None) {
+            return Ok(());
+        }
         let kind = row.types.declares(row.value);
         if let Err(reason) = self.may_be_new(row, kind) {
             self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
@@ -52,6 +55,9 @@ impl Intake<'_> {
         tell: &mut Tell<'_>,
     ) -> Result<()> {
         let Declared { id, kind, joint, .. } = *declared;
+        if self.is_nothing(row.value, Some(kind)) {
+            return Ok(());
+        }
         self.fed.series += usize::from(self.names.see(id, joint));
         if self.fit(row, Series::Declared(id), kind, tell)? {
             self.names.remember(key, Met { id, kind });

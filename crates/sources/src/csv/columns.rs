@@ -44,6 +44,18 @@ impl Columns {
         self.layout.holds.len()
     }
 
+    /// Which of them is the time.
+    pub(super) fn time(&self) -> usize {
+        self.layout.time
+    }
+
+    /// Whether something says of a column that it holds texts, or may.
+    pub(super) fn say_texts(&self) -> bool {
+        let says =
+            |holds: &Holds| matches!(holds, Holds::Type | Holds::Series(_, Some(Kind::Text)));
+        self.layout.holds.iter().any(says)
+    }
+
     /// What the column of times is called.
     pub(super) fn time_name(&self) -> Option<&str> {
         self.layout.names.get(self.layout.time).map(String::as_str)
@@ -164,9 +176,12 @@ impl Columns {
                     }
                     labels.insert(column.to_owned(), field.text.into_owned());
                 }
-                Holds::Series(_, kind) if is_nothing(&field, *kind, all_quoted) => {}
+                Holds::Series(_, kind) if is_blank(&field, *kind, all_quoted) => {}
                 Holds::Series(series, kind) => {
-                    let read = self.values.read(field, *kind, all_quoted);
+                    let read = match nothing(&field, *kind, all_quoted) {
+                        Some(nothing) => Ok((nothing, Mark::None)),
+                        None => self.values.read(field, *kind, all_quoted),
+                    };
                     let (value, mark) = read.map_err(|fault| match fault.problem {
                         CsvProblem::Value { found } if kind.is_none() => {
                             let problem = CsvProblem::Cell { column: quote(series), found };
@@ -214,22 +229,34 @@ impl Columns {
 }
 
 fn is_number_of_row(text: &str) -> bool {
-    // R writes 1e+05, pandas 0.0.
-    number::float(text).is_ok()
+    // R writes 1e+05, pandas 0.0. What has a fraction or a sign is no number of a row.
+    number::float(text).is_ok_and(|row| row >= 0.0 && row.fract() == 0.0)
 }
 
 /// What programs write into a cell that has no value, where nothing else is meant by it.
 const NOTHING: [&str; 5] = ["NA", "N/A", "NULL", "None", "\\N"];
 
-/// Whether a cell of numbers has none: it is empty, or says so. A text may be any of these, blanks alone, and
-/// an empty one in quotes, unless quotes stand around everything.
-fn is_nothing(field: &Field<'_>, kind: Option<Kind>, all_quoted: bool) -> bool {
-    let quoted = field.quoted && !all_quoted;
-    let is_text = kind == Some(Kind::Text);
-    match &*field.text {
-        "" if is_text && !field.quoted => field.written.is_empty(),
-        "" => !field.quoted || all_quoted && !is_text,
-        text => !quoted && !is_text && NOTHING.iter().any(|one| one.eq_ignore_ascii_case(text)),
+/// Whether a cell is empty; blanks alone may be a text. Where quotes stand around everything, empty ones are
+/// none of a number, and whether they are one of a text is known where the series is.
+fn is_blank(field: &Field<'_>, kind: Option<Kind>, all_quoted: bool) -> bool {
+    match kind {
+        Some(Kind::Text) => !field.quoted && field.written.is_empty(),
+        Some(_) => field.text.is_empty() && (!field.quoted || all_quoted),
+        None => field.text.is_empty() && !field.quoted,
+    }
+}
+
+/// What a cell says that has no value and says so, or is empty where quotes stand around everything; whether
+/// what is in quotes is a text is known where the series is. `None`: it has a value.
+fn nothing<'a>(field: &Field<'a>, kind: Option<Kind>, all_quoted: bool) -> Option<Scalar<'a>> {
+    let text = &*field.text;
+    let says_so = || NOTHING.iter().any(|one| one.eq_ignore_ascii_case(text));
+    match kind {
+        Some(Kind::Text) => None,
+        _ if field.quoted && !all_quoted => None,
+        _ if !text.is_empty() && !says_so() => None,
+        None if field.quoted => Some(Scalar::QuotedNothing(field.text.clone())),
+        _ => Some(Scalar::Nothing),
     }
 }
 

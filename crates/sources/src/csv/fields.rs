@@ -197,15 +197,13 @@ impl Values {
         };
         let text = match (self.decimal_comma, kind) {
             (false, _) | (true, Some(Kind::Text)) => text,
-            (true, _) if text.contains('.') && !quoted => {
-                return Err(fail(NumberFault::Form, &text));
+            // A series of texts has it as it stands.
+            (true, None) if quoted && text.contains([',', '.']) => {
+                let mark = if all_quoted { Mark::AllQuoted } else { Mark::None };
+                return Ok((Scalar::QuotedComma(text), mark));
             }
+            (true, _) if text.contains('.') => return Err(fail(NumberFault::Form, &text)),
             (true, _) if number::scalar(&text.replace(',', ".")).is_ok() => {
-                if kind.is_none() && quoted && text.contains(',') {
-                    // A series of texts has it as it stands.
-                    let mark = if all_quoted { Mark::AllQuoted } else { Mark::None };
-                    return Ok((Scalar::QuotedComma(text), mark));
-                }
                 text.replace(',', ".").into()
             }
             (true, _) => text,

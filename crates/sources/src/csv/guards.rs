@@ -68,12 +68,16 @@ impl Guards {
         offset: usize,
         value: Scalar<'a>,
     ) -> Result<Scalar<'a>, Fault> {
-        match value {
-            Scalar::Quoted(text) => self.text(line, offset, text).map(Scalar::Quoted),
-            Scalar::QuotedComma(text) => self.text(line, offset, text).map(Scalar::QuotedComma),
-            Scalar::Text(text) => self.text(line, offset, text).map(Scalar::Text),
-            value => Ok(value),
-        }
+        let (text, quoted): (_, fn(Cow<'a, str>) -> Scalar<'a>) = match value {
+            Scalar::Quoted(text) => (text, Scalar::Quoted),
+            Scalar::QuotedComma(text) => (text, Scalar::QuotedComma),
+            Scalar::Text(text) => (text, Scalar::Text),
+            value => return Ok(value),
+        };
+        let written_bytes = text.len();
+        let text = self.text(line, offset, text)?;
+        // Only texts are guarded: `'-5` is one, and no number.
+        Ok(if text.len() < written_bytes { Scalar::Text(text) } else { quoted(text) })
     }
 
     /// The name or text that is meant.

@@ -1,6 +1,7 @@
 //! Texts that stand where a name should be and hardly are one: values in the wrong column. A series that is
 //! called `21.5 C` would be there for good.
 
+use super::moment;
 use crate::number::{self, NumberFault};
 
 /// Whether a text that should be a name is a number, a truth value or a time: then it hardly is one.
@@ -8,13 +9,15 @@ use crate::number::{self, NumberFault};
 pub(crate) fn is_value(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'0'..=b'9' | b'+' | b'-' | b'.') => {
-            number::scalar(text) != Err(NumberFault::Form) || super::is_time(text)
+            number::scalar(text) != Err(NumberFault::Form)
+                || super::is_time(text)
+                || moment::is_moment(text)
         }
         Some(_) if matches!(text.len(), 3 | 4 | 5 | 8) => {
             let words = ["nan", "inf", "true", "false", "infinity"];
-            words.iter().any(|word| text.eq_ignore_ascii_case(word))
+            words.iter().any(|word| text.eq_ignore_ascii_case(word)) || moment::is_moment(text)
         }
-        _ => false,
+        _ => moment::is_moment(text),
     }
 }
 

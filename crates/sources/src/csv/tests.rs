@@ -1,5 +1,6 @@
 //! Tests of the CSV parser: what lines mean, what errors say, and that cutting changes nothing.
 
+mod otherwise;
 mod unclear;
 
 use proptest::prelude::*;
@@ -33,6 +34,8 @@ fn own(item: Result<Sample<'_>, CsvError>) -> Item {
                 Scalar::Float(value) => ("f", value.to_bits()),
                 Scalar::Integer(value) => ("i", value.cast_unsigned()),
                 Scalar::Boolean(value) => ("b", u64::from(value)),
+                Scalar::Nothing => ("nothing", 0),
+                Scalar::QuotedNothing(_) => ("quoted nothing", 0),
             };
             Item::Sample(line, time_ns, series.into_owned(), kind, bits)
         }
@@ -199,11 +202,22 @@ fn what_others_write_beside_the_values_is_understood() {
     assert_eq!(plain(",time,name,value\n0,5,a,1.5\n"), ["2 5 a Float(1.5) None"]);
     assert!(plain("time,,a\n5,,1.5\n")[0].contains("expected a name for each column"));
     // Words and quotes that say that there is no value.
-    for nothing in ["", "NA", "n/a", "NULL", "none", "\\N"] {
-        let found = plain(&format!("time,a,b:f64,t:text\n5,{nothing},{nothing},x\n"));
-        assert_eq!(found, ["2 5 t Text(\"x\") As(Text)"], "{nothing}");
+    let of = |nothing: &str| plain(&format!("time,a,b:f64,t:text\n5,{nothing},{nothing},x\n"));
+    assert_eq!(of(""), ["2 5 t Text(\"x\") As(Text)"]);
+    for nothing in ["NA", "n/a", "NULL", "none", "\\N"] {
+        let expected = ["2 5 a Nothing None", "2 5 b Nothing None", "2 5 t Text(\"x\") As(Text)"];
+        assert_eq!(of(nothing), expected, "{nothing}");
     }
-    assert_eq!(plain("\"time\",\"a\",\"b\"\n\"5\",\"\",\"1\"\n").len(), 1);
+    // With quotes around everything the series says whether it is a text.
+    for nothing in ["", "NA"] {
+        let text = format!("\"time\",\"a\",\"b:f64\"\n\"5\",\"{nothing}\",\"{nothing}\"\n");
+        let found = plain(&text);
+        assert_eq!(found[0], format!("2 5 a QuotedNothing({nothing:?}) None"));
+        assert_eq!(
+            found.get(1).map(String::as_str),
+            (!nothing.is_empty()).then_some("2 5 b Nothing None")
+        );
+    }
     assert_eq!(plain("time,t:text\n5,NA\n"), ["2 5 t Text(\"NA\") As(Text)"]);
     assert_eq!(plain("time,a,b\n5,\"NA\",1\n")[0], "2 5 a Quoted(\"NA\") None");
     let found = plain("time,say\n5,hello\n");
@@ -571,8 +585,8 @@ fn decimal_commas_are_read_only_if_said() {
     let found = short(form, "time;a\n1;\"21,5\"\n2;\"1.000,5\"\n3;\"21.5\"\n");
     let expected = [
         "2 1 a QuotedComma(\"21,5\") None",
-        "3 2 a Quoted(\"1.000,5\") None",
-        "4 3 a Quoted(\"21.5\") None",
+        "3 2 a QuotedComma(\"1.000,5\") None",
+        "4 3 a QuotedComma(\"21.5\") None",
     ];
     assert_eq!(found, expected);
     // So are times, with a point too.

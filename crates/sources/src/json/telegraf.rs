@@ -107,5 +107,7 @@ fn owned(value: Scalar<'_>) -> Scalar<'static> {
         Scalar::Text(text) => Scalar::Text(text.into_owned().into()),
         Scalar::Quoted(text) => Scalar::Quoted(text.into_owned().into()),
         Scalar::QuotedComma(text) => Scalar::QuotedComma(text.into_owned().into()),
+        Scalar::Nothing => Scalar::Nothing,
+        Scalar::QuotedNothing(text) => Scalar::QuotedNothing(text.into_owned().into()),
     }
 }

@@ -4,36 +4,18 @@
 //! says how far its session was durable when it was made, and what it says must be in the copy.
 
 use super::mark::NEW;
+use super::outdated::{Insists, Outdated};
 use super::place::Place;
 use crate::segments::{SegmentFile, SegmentRef};
 use crate::{Error, Result, Store};
 use baro_log::{
-    Blocks, FOLDER, FoundHeader, KEPT, PINS, RUNS, blank_header, kept_epochs, list_folder,
-    read_catalog_header, remove_if_there, segment_name,
+    Blocks, FOLDER, FoundHeader, KEPT, PINS, RUNS, blank_header, list_folder, read_catalog_header,
+    remove_if_there, segment_name,
 };
 use baro_ondisk::SegmentHeader;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::{AnyFile, Storage, StorageFile};
-
-/// Why a backup cannot go on as it was begun.
-pub(super) enum Outdated {
-    /// What it needs of the log was reused.
-    Recycled,
-    Failed(Error),
-}
-
-impl From<Error> for Outdated {
-    fn from(error: Error) -> Self {
-        Outdated::Failed(error)
-    }
-}
-
-impl From<baro_sys::Error> for Outdated {
-    fn from(error: baro_sys::Error) -> Self {
-        Outdated::Failed(error.into())
-    }
-}
 
 /// A segment to be copied.
 struct Piece {
@@ -53,8 +35,7 @@ struct Piece {
 pub(super) struct Wanted {
     pieces: Vec<Piece>,
     newest_epoch: u64,
-    /// What is reused is passed over.
-    last: bool,
+    insists: Insists,
 }
 
 impl Piece {
@@ -72,12 +53,11 @@ impl Piece {
 }
 
 impl Wanted {
-    /// Looks what is new, and how far the log goes now. With `last` what is reused is passed over, be it
-    /// settled or not: nobody waits for settling then.
+    /// Looks what is new, and how far the log goes now.
     pub(super) fn of(
         store: &Store,
         place: &mut Place<'_>,
-        last: bool,
+        insists: Insists,
     ) -> std::result::Result<Self, Outdated> {
         let (index, recent) = (store.index()?, store.recent()?);
         let newest_epoch = store.segments.started.last().map_or(0, |last| last.header.epoch);
@@ -90,9 +70,7 @@ impl Wanted {
                 || recent.of_epoch(epoch).is_none_or(|found| found.samples().next().is_some());
             let unsettled = epoch >= settled.epoch && with_samples();
             let Some((unit, file)) = header_of(store, segment)? else {
-                if (unsettled || is_kept(store, epoch)?) && !last {
-                    return Err(Outdated::Recycled);
-                }
+                insists.meets(store, epoch, unsettled)?;
                 place.done.count_recycled(unsettled);
                 continue;
             };
@@ -130,7 +108,7 @@ impl Wanted {
         place.reaches(store.identity.store, reaches)?;
         place.folder(FOLDER)?;
         place.folder(KEPT)?;
-        Ok(Wanted { pieces, newest_epoch, last })
+        Ok(Wanted { pieces, newest_epoch, insists })
     }
 
     /// Segments of lower epochs are copied to their end: of the newest one there may be more later, and
@@ -199,18 +177,24 @@ impl Wanted {
                 continue;
             }
             remove_if_there(place.target, &name).map_err(Error::from)?;
-            let needed = piece.unsettled || is_kept(store, piece.segment.header.epoch)?;
-            if needed && !self.last {
-                return Err(Outdated::Recycled);
-            }
+            self.insists.meets(store, piece.segment.header.epoch, piece.unsettled)?;
             place.done.count_recycled(piece.unsettled);
         }
         Ok(())
     }
 
     /// A segment that was the newest at the last backup, and that the store has reused since, is not there
-    /// to its end: those behind it would say that it is damaged. All of it is settled, so it goes first.
-    fn remove_part(&self, store: &Store, place: &mut Place<'_>) -> Result<()> {
+    /// to its end: those behind it would say that it is damaged. All of it is settled, or is there as a copy
+    /// that a pin holds, so it goes first.
+    fn remove_part(
+        &self,
+        store: &Store,
+        place: &mut Place<'_>,
+    ) -> std::result::Result<(), Outdated> {
+        let is_copied = |epoch: u64| {
+            let mut all = store.segments.started.iter().filter(|one| one.header.epoch == epoch);
+            all.any(|one| matches!(one.file, SegmentFile::Kept(_)))
+        };
         for index in 0..store.segments.grown {
             let Some((there, crc)) = place.header_of(index)? else { continue };
             if there.epoch < place.mark.complete_below || !there.started() {
@@ -224,20 +208,29 @@ impl Wanted {
             let read = file.read_at(0, &mut unit)?;
             let found = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]));
             if found.is_ok_and(|(_, found)| found != crc) {
+                if !is_copied(there.epoch) {
+                    self.insists.meets(store, there.epoch, false)?;
+                }
                 place.put_blank(store, index)?;
             }
         }
         Ok(place.target.sync_folder(FOLDER)?)
     }
 
-    /// Puts all in their places, the oldest first.
+    /// Puts all in their places, the oldest first, and before these what pins hold: it may be of a segment
+    /// that goes from the copy's log.
     pub(super) fn put(
         &self,
         store: &Store,
         place: &mut Place<'_>,
     ) -> std::result::Result<(), Outdated> {
+        let (kept, log): (Vec<&Piece>, Vec<&Piece>) =
+            self.pieces.iter().partition(|piece| piece.folder() == KEPT);
+        for piece in kept.into_iter().filter(|piece| piece.staged) {
+            place.put_staged(piece)?;
+        }
         self.remove_part(store, place)?;
-        for piece in self.pieces.iter().filter(|piece| piece.staged || piece.from > 0) {
+        for piece in log.into_iter().filter(|piece| piece.staged || piece.from > 0) {
             if piece.from > 0 {
                 if go_on(store, piece, place)? {
                     place.done.segments += 1;
@@ -245,17 +238,11 @@ impl Wanted {
                 }
                 // What was written is of the segment's next use, or in part. All of it goes.
                 self.remove_part(store, place)?;
-                let needed = piece.unsettled || is_kept(store, piece.segment.header.epoch)?;
-                if needed && !self.last {
-                    return Err(Outdated::Recycled);
-                }
+                self.insists.meets(store, piece.segment.header.epoch, piece.unsettled)?;
                 place.done.count_recycled(piece.unsettled);
                 continue;
             }
-            let name = piece.staged();
-            place.target.rename(&name, &piece.segment.file.name())?;
-            place.done.segments += 1;
-            place.target.sync_folder(piece.folder())?;
+            place.put_staged(piece)?;
         }
         Ok(place.remove_parts()?)
     }
@@ -295,6 +282,13 @@ impl Place<'_> {
         let from = end_of(&there, segment, u64::MAX)?;
         let goes_on = from > UNIT_BYTES as u64 && from < end && self.is_same(file, &name, from)?;
         Ok(if goes_on { from } else { 0 })
+    }
+
+    /// Puts what was staged in its place, durably.
+    fn put_staged(&mut self, piece: &Piece) -> Result<()> {
+        self.target.rename(&piece.staged(), &piece.segment.file.name())?;
+        self.done.segments += 1;
+        Ok(self.target.sync_folder(piece.folder())?)
     }
 
     /// Makes a segment of the log one that was never started.
@@ -337,11 +331,6 @@ pub(super) fn header_of(store: &Store, segment: &SegmentRef) -> Result<Option<(V
     // What does not decode is the damaged header of a segment whose blocks prove themselves.
     let reused = SegmentHeader::decode(&unit).is_ok_and(|(found, _)| found != segment.header);
     Ok((!reused).then_some((unit, file)))
-}
-
-/// Whether a pin had a segment copied out of the log before that reused it: only a new look finds that.
-fn is_kept(store: &Store, epoch: u64) -> Result<bool> {
-    Ok(kept_epochs(&store.storage)?.contains(&epoch))
 }
 
 /// Copies a segment; false if it was reused before it was copied whole.

@@ -10,7 +10,7 @@ use crate::read::{LiveBlock, Notes};
 use crate::{Error, Result, Store};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_sys::memory::AlignedBuffer;
-use baro_sys::storage::{AnyFile, Storage, StorageFile};
+use baro_sys::storage::{AnyFile, StorageFile};
 use std::sync::Arc;
 
 /// Most bytes read at once, but for a block that is larger.
@@ -46,7 +46,9 @@ impl<'a> BlockReader<'a> {
         let (segment, place) = (entry.segment, block.place);
         let epoch = segment.header.epoch;
         if self.file.as_ref().is_none_or(|(of, _)| *of != epoch) {
-            let file = self.store.storage.open(&segment.file.name(), self.store.access)?;
+            let opened = segment.file.open(&self.store.storage, self.store.access)?;
+            let recycled = || Error::Recycled { path: self.store.path.clone() };
+            let file = opened.ok_or_else(recycled)?;
             (self.file, self.filled) = (Some((epoch, file)), 0);
         }
         let Some((_, file)) = &self.file else { return Ok(found) };

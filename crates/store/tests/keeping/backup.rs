@@ -412,6 +412,74 @@ fn sessions_that_were_killed_are_not_given_up_for_another_history() {
 }
 
 /// A segment that is started while a backup runs comes with the next one.
+/// A copy of a pin that was released since the store was opened is gone, and so must the pin be.
+#[test]
+fn a_pin_that_is_released_meanwhile_is_not_copied_without_what_it_held() {
+    let folder = Folder::init("backup-released", 8, WhenFull::Recycle);
+    let options = baro_recorder::Options { ring_bytes: 1 << 20, ..options() };
+    let recorder = Recorder::open(&folder.0, options).unwrap();
+    assert_eq!(recorder.declare(&NAMES).unwrap(), [1, 2, 3]);
+    let mut producer = recorder.producer().unwrap();
+    let after_ns = 3_600_000_000_000;
+    let pin = recorder.pin(&PinRequest { after_ns, ..PinRequest::default() }).unwrap();
+    let mut n = 0;
+    while recorder.status().segments_started < 14 {
+        let waits = || recorder.status().segments_held > 2 || producer.free_bytes() < 1 << 17;
+        while waits() {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        producer.push_frame(1, n, &[7; 60_000]).unwrap();
+        n += 1;
+    }
+    drop(producer);
+    assert_eq!(recorder.close().left, 0);
+    for when in ["before", "while segments are copied"] {
+        let copy = Folder::new("backup-released-copy");
+        let mut store = Store::open(&folder.0).unwrap();
+        assert!(store.pins().next().unwrap().copies.count > 0);
+        let pin_file = folder.0.join(format!("pins/{:016x}.pin", pin.id));
+        let pin_bytes = std::fs::read(&pin_file).unwrap();
+        let kept: Vec<_> = std::fs::read_dir(folder.0.join("kept")).unwrap().collect();
+        let kept = kept.into_iter().map(|one| one.unwrap().path());
+        let kept: Vec<_> = kept.map(|path| (std::fs::read(&path).unwrap(), path)).collect();
+        let release = || {
+            if pin_file.exists() {
+                baro_recorder::inspect::release_in_store(&folder.0, pin.id).unwrap();
+            }
+        };
+        if when == "before" {
+            // Whoever reads meanwhile is told, as of a log that went round.
+            let reader = Store::open(&folder.0).unwrap();
+            let all = contents(&reader).frames.len();
+            release();
+            for late in [&reader, &Store::open(&folder.0).unwrap(), &store] {
+                let left = contents(late).frames.len();
+                assert!(0 < left && left < all, "{left} of {all}");
+                assert_eq!(late.tail(&[1], 3).unwrap().0[&1].len(), 3);
+                let mut shown = 0;
+                let show = |_: &baro_store::RecordRef<'_>| {
+                    shown += 1;
+                    ControlFlow::Continue(())
+                };
+                let all = (&baro_store::Filter::default(), &baro_store::Reading::default());
+                let notes = late.records(Interval::ALL, all.0, all.1, show).unwrap();
+                assert_eq!((shown, notes.damage), (left, vec![]));
+            }
+        }
+        let target = Disk::create(&copy.0).unwrap();
+        backup_in(&mut store, &target, &copy.0, &BackupOptions::default(), &mut |_| release())
+            .unwrap();
+        let copied = Store::open(&copy.0).unwrap();
+        let report = verify(&copied, Access::Read, |_, _| {}).unwrap();
+        assert!(report.is_whole(), "{when}: {:?}", report.damage);
+        assert_eq!((copied.pins().count(), kept.is_empty()), (0, false), "{when}");
+        for (bytes, path) in kept {
+            std::fs::write(path, bytes).unwrap();
+        }
+        std::fs::write(pin_file, pin_bytes).unwrap();
+    }
+}
+
 #[test]
 fn a_segment_that_is_started_meanwhile_is_not_taken_for_damage() {
     let (folder, copy) =

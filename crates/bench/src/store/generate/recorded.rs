@@ -97,7 +97,11 @@ impl Recording {
             Scalar::Unsigned(value) => (value, false),
             Scalar::Boolean(value) => (u64::from(value), false),
             // Nobody pushes these.
-            Scalar::Text(_) | Scalar::Quoted(_) | Scalar::QuotedComma(_) => return,
+            Scalar::Text(_)
+            | Scalar::Quoted(_)
+            | Scalar::QuotedComma(_)
+            | Scalar::Nothing
+            | Scalar::QuotedNothing(_) => return,
         };
         if let Some(kind) = self.recorded.kinds.get_mut(id as usize).filter(|_| float) {
             *kind = Type::F64;

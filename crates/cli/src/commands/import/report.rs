@@ -172,6 +172,9 @@ impl Report {
                 fed.texts
             );
         }
+        if fed.no_values > 0 {
+            out!("no value: {} say NA, N/A, NULL, None or \\N", plural(fed.no_values, "cell"));
+        }
         if fed.exemplars > 0 {
             out!("passed over: {} exemplars beside samples", fed.exemplars);
         }
@@ -250,6 +253,7 @@ impl Report {
             "series_declared_of_texts": self.fed.texts,
             "first_series_of_texts": self.fed.texts_first,
             "lines_refused": self.fed.bad_lines,
+            "cells_without_value": self.fed.no_values,
             "exemplars_passed_over": self.fed.exemplars,
             "samples_replaced": self.fed.replaced,
             "first_line_replaced": self.fed.replaced_first.map(place),

@@ -343,6 +343,10 @@ fn print_fed(fed: &Fed, kept: u64) {
             plural(fed.replaced, "sample")
         );
     }
+    if fed.no_values > 0 {
+        let cells = plural(fed.no_values, "cell");
+        out!("{}: no value: {cells} say NA, N/A, NULL, None or \\N", fed.name);
+    }
     if fed.bad > 0 {
         out!("{}: not understood: {}", fed.name, plural(fed.bad, "input"));
         for complaint in &fed.complaints {
@@ -402,6 +406,7 @@ fn as_json(
                 "datagrams": fed.datagrams,
                 "dropped_by_kernel": fed.dropped,
                 "bad_inputs": fed.bad,
+                "cells_without_value": fed.no_values,
                 "exemplars_passed_over": fed.exemplars,
                 "samples_replaced": fed.replaced,
                 "complaints": fed.complaints,

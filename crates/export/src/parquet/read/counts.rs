@@ -23,8 +23,11 @@ const DELTA_BYTE_ARRAY: i32 = 7;
 const RLE_DICTIONARY: i32 = 8;
 const BYTE_STREAM_SPLIT: i32 = 9;
 
-/// Values that a run of bits has behind the last one at most: writers fill eights, and words of 32.
-const BEHIND_MAX: u64 = 32;
+/// Values that a run of bits has behind the last one at most, whatever they are: most writers fill eights or
+/// words of 32, and DuckDB 256 with what was there before.
+const BEHIND_MAX: u64 = 256;
+/// What fastparquet leaves behind plain values.
+const TAIL: &[u8] = &[0; 8];
 
 /// None if there are more or fewer; `page` are its bytes, of a column without lists.
 pub(super) fn matching(header: &Header, page: &[u8], column: &ColumnDescriptor) -> Option<()> {
@@ -47,7 +50,7 @@ pub(super) fn matching(header: &Header, page: &[u8], column: &ColumnDescriptor) 
     if there == 0 {
         return Some(());
     }
-    let fixed = |bytes: u64| (there.checked_mul(bytes)? == values.len() as u64).then_some(());
+    let behind = |bytes: u64| values.get(usize::try_from(there.checked_mul(bytes)?).ok()?..);
     let bytes = match column.physical_type() {
         Type::INT32 | Type::FLOAT => Some(4),
         Type::INT64 | Type::DOUBLE => Some(8),
@@ -56,16 +59,18 @@ pub(super) fn matching(header: &Header, page: &[u8], column: &ColumnDescriptor) 
         Type::BOOLEAN | Type::BYTE_ARRAY => None,
     };
     match (header.encoding, bytes) {
-        (PLAIN | BYTE_STREAM_SPLIT, Some(bytes)) => fixed(bytes),
+        (PLAIN, Some(bytes)) => matches!(behind(bytes)?, b"" | TAIL).then_some(()),
+        // How many there are decides where each byte is.
+        (BYTE_STREAM_SPLIT, Some(bytes)) => behind(bytes)?.is_empty().then_some(()),
         (PLAIN, None) if column.physical_type() == Type::BYTE_ARRAY => {
             let mut rest = values;
             (0..there).try_for_each(|_| long(rest).map(|(_, behind)| rest = behind))?;
-            rest.is_empty().then_some(())
+            matches!(rest, b"" | TAIL).then_some(())
         }
         // Truth values are bits, and one writer adds a byte.
         (PLAIN, None) => {
-            let least = there.div_ceil(8);
-            (least..=least + 1).contains(&(values.len() as u64)).then_some(())
+            let tail = values.get(usize::try_from(there.div_ceil(8)).ok()?..)?;
+            (tail.len() <= 1 || tail == TAIL).then_some(())
         }
         (PLAIN_DICTIONARY | RLE_DICTIONARY, _) => {
             let (width, runs) = values.split_first()?;

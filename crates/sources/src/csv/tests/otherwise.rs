@@ -1,0 +1,113 @@
+//! What would be taken for something else: comments that are rows, rows that become a text, dates as names.
+
+use super::*;
+
+#[test]
+fn what_only_looks_like_a_comment_is_told() {
+    for cell in ["########", "####", "#N/A", "#VALUE!", " #REF! "] {
+        for (text, rows) in [
+            (format!("time,a\n5,1\n{cell},2\n# a, b\n#7,3\n6,4\n"), ["2 5 a", "6 6 a"]),
+            (format!("Date;Temp\n5;1\n{cell};2\n6;4\n"), ["2 5 Temp", "4 6 Temp"]),
+            (format!("5,a,1\n{cell},a,2\n6,a,4\n"), ["1 5 a", "3 6 a"]),
+        ] {
+            let found = plain(&text);
+            assert_eq!(found.len(), 3, "{text}: {found:?}");
+            assert!(found[0].starts_with(rows[0]) && found[2].starts_with(rows[1]), "{found:?}");
+            assert!(found[1].contains("expected a time"), "{found:?}");
+        }
+    }
+    // A header behind a sign of a comment, as numpy writes it.
+    for header in ["#time,door,temp", "# time,door,temp", "#time,sensor_id,value"] {
+        let found = plain(&format!("{header}\n5,open,21.5\n6,closed,22.5\n"));
+        assert!(found[0].contains("a comment in line 1 that names other columns"), "{found:?}");
+        assert_eq!(found.len(), 2, "{found:?}");
+    }
+    for header in ["# time,series,value", "# time, and others", "# of 2026, by Ann, lab 2"] {
+        assert_eq!(plain(&format!("{header}\n5,a,21.5\n")), ["2 5 a Float(21.5) None"]);
+    }
+    assert_eq!(plain("#time,x,y\ntime,a\n5,1\n"), ["3 5 a Integer(1) None"]);
+    // What is read by `influx write`.
+    for line in ["#constant measurement,cpu", "#datatype dateTime:number,double", "#concat,m,${a}"]
+    {
+        let found = plain(&format!("{line}\ntime,used\n1700000000000000000,1.5\n"));
+        assert!(found.len() == 1 && found[0].contains("CSV for writing"), "{found:?}");
+    }
+}
+
+/// Two cells of a quote alone, such as inches, make a text of what is between.
+#[test]
+fn rows_do_not_become_a_text() {
+    for text in [
+        "time,sensor,unit,value\n5,w,\",5\n6,w,\",6\n7,w,mm,7\n",
+        "time,unit,v\n5,\",5\n6,\",6\n7,\"mm\",7\n",
+        "time;state;v\n5;\"leak;5\n6;ok;6\n6;ok\";8\n7;\"x\";7\n",
+    ] {
+        let found = plain(text);
+        assert!(found[0].contains("several lines that are rows themselves"), "{text}: {found:?}");
+        assert!(found[1].contains(" 7 "), "{text}: {found:?}");
+    }
+    // Where it is said that it is one, and where what is in it is no row.
+    assert_eq!(plain("9,note,\"x,y\n1,b,2\",text\n").len(), 1);
+    let said = plain("time,note:text,v\n9,\"x,1\n1,b\",2\n");
+    assert_eq!(said[0], "2 9 note Text(\"x,1\\n1,b\") As(Text)");
+    assert_eq!(plain("9,note,\"two\nlines, or\nthree\"\n").len(), 1);
+}
+
+#[test]
+fn a_date_in_any_form_is_no_name() {
+    for date in [
+        "Tue Nov 14 22:13:20 2023",
+        "11/14/2023 22:13:20",
+        "11/14/2023",
+        "11/14/23",
+        "11/14/23 10:13:20 PM",
+        "14-Nov-23",
+        "14-Nov-23 22:13:20",
+        "Nov 14 2023 22:13:20",
+        "Nov 14 22:13:20",
+        "20231114T221320Z",
+        "2023-11-14_22:13:20",
+        "2023:11:14 22:13:20",
+        "14.11.23 22:13",
+        "2023-11-14 22:13:20:500",
+        "14. November 2023",
+    ] {
+        assert!(is_value(date), "{date}");
+        let found = plain(&format!("5,{date},21.5\n"));
+        assert!(found[0].starts_with("line 1, column 3: expected the name"), "{date}: {found:?}");
+        let found = plain(&format!("time,sensor,value,calibrated\n5,a,1,{date}\n"));
+        assert!(found[0].starts_with("line 2, column 7: "), "{date}: {found:?}");
+    }
+    for name in [
+        "10.0.0.1",
+        "192.168.1.10:502",
+        "1-0:1.8.0",
+        "1-0:32.7.0",
+        "1/2/31",
+        "12/3/104",
+        "4-20",
+        "1-2-3",
+        "dec_12_30",
+        "mar-10-20",
+        "Monitor 12",
+        "Thursday",
+        "P-101.2",
+        "3/4 inch valve",
+        "00:1b:44:11:3a:b7",
+        "2023 budget",
+        "sun 1 2",
+    ] {
+        assert!(!is_value(name), "{name}");
+    }
+}
+
+#[test]
+fn a_column_without_a_name_holds_numbers_of_rows() {
+    for row in ["21.5", "-3", "nan", "-3.25e2", "inf"] {
+        let found = plain(&format!(",time,a\n{row},5,1\n"));
+        assert!(found[0].contains("expected the number of the row"), "{row}: {found:?}");
+    }
+    for row in ["0", "0.0", "1e+05", "100000"] {
+        assert_eq!(plain(&format!(",time,a\n{row},5,1\n")), ["2 5 a Integer(1) None"]);
+    }
+}
