@@ -223,13 +223,62 @@ mod tests {
         format!("{} | {}", answers.join(" | "), new.join(" | "))
     }
 
+    fn refused(kinds: &str, found: &str) -> String {
+        let said = kinds.split(' ').map(|kind| format!("expected {kind}, found {found}"));
+        said.collect::<Vec<_>>().join(" | ")
+    }
+
+    #[test]
+    fn what_is_in_quotes_has_one_answer_for_each_type() {
+        for (value, expected) in [
+            (
+                Value::Quoted("12"),
+                format!(
+                    "12.0 | 12 | {} | 2 bytes | {} | f64 | i64",
+                    refused("bool", "\"12\""),
+                    refused("channel", "\"12\"")
+                ),
+            ),
+            (
+                Value::QuotedComma("1,5"),
+                format!(
+                    "1.5 | {} | 3 bytes | {} | f64 | f64",
+                    refused("i64 bool", "\"1,5\""),
+                    refused("channel", "\"1,5\"")
+                ),
+            ),
+            (
+                Value::QuotedComma("1.5"),
+                format!(
+                    "{} | 3 bytes | {} | text | text",
+                    refused("f64 i64 bool", "\"1.5\""),
+                    refused("channel", "\"1.5\"")
+                ),
+            ),
+            (
+                Value::QuotedNothing("NA"),
+                format!(
+                    "{} | 2 bytes | {} | text | text",
+                    refused("f64 i64 bool", "\"NA\""),
+                    refused("channel", "\"NA\"")
+                ),
+            ),
+            (
+                Value::Quoted("on"),
+                format!(
+                    "{} | 2 bytes | {} | text | text",
+                    refused("f64 i64 bool", "\"on\""),
+                    refused("channel", "\"on\"")
+                ),
+            ),
+        ] {
+            assert_eq!(row(value), expected);
+        }
+    }
+
     #[test]
     fn each_value_and_each_type_have_one_answer() {
         let long = "x".repeat(TEXT_BYTES_MAX + 1);
-        let refused = |kinds: &str, found: &str| {
-            let said = kinds.split(' ').map(|kind| format!("expected {kind}, found {found}"));
-            said.collect::<Vec<_>>().join(" | ")
-        };
         let no_f64 = |found: &str| {
             format!(
                 "expected f64, found {found}, which it does not have (it has each integer up to 2^53); \
@@ -286,46 +335,6 @@ mod tests {
                     "{} | 5 bytes | {} | text | text",
                     refused("f64 i64 bool", r#""a \"b\"""#),
                     refused("channel", r#""a \"b\"""#)
-                ),
-            ),
-            (
-                Value::Quoted("12"),
-                format!(
-                    "12.0 | 12 | {} | 2 bytes | {} | f64 | i64",
-                    refused("bool", "\"12\""),
-                    refused("channel", "\"12\"")
-                ),
-            ),
-            (
-                Value::QuotedComma("1,5"),
-                format!(
-                    "1.5 | {} | 3 bytes | {} | f64 | f64",
-                    refused("i64 bool", "\"1,5\""),
-                    refused("channel", "\"1,5\"")
-                ),
-            ),
-            (
-                Value::QuotedComma("1.5"),
-                format!(
-                    "{} | 3 bytes | {} | text | text",
-                    refused("f64 i64 bool", "\"1.5\""),
-                    refused("channel", "\"1.5\"")
-                ),
-            ),
-            (
-                Value::QuotedNothing("NA"),
-                format!(
-                    "{} | 2 bytes | {} | text | text",
-                    refused("f64 i64 bool", "\"NA\""),
-                    refused("channel", "\"NA\"")
-                ),
-            ),
-            (
-                Value::Quoted("on"),
-                format!(
-                    "{} | 2 bytes | {} | text | text",
-                    refused("f64 i64 bool", "\"on\""),
-                    refused("channel", "\"on\"")
                 ),
             ),
             (
