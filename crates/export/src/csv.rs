@@ -104,7 +104,8 @@ fn like_a_value(name: &str) -> bool {
             && name.contains(|letter: char| letter.is_ascii_digit())
             && name.contains([' ', '-', '/', ':', '.', '_'])
     };
-    !name.starts_with(|first: char| first.is_alphabetic() || first == '_')
+    let is_letter = |first: char| first == '_' || first.is_alphabetic() && !first.is_numeric();
+    !name.starts_with(is_letter)
         || word
         || name.get(..3).is_some_and(of_moment)
         || name.parse::<f64>().is_ok()

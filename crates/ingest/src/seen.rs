@@ -43,9 +43,14 @@ pub(crate) struct Sieve {
 impl Sieve {
     /// Bits that there are, as a power of two: sixteen for each sample that is held at most.
     const BITS: u32 = 20;
+    /// Fewer are sorted sooner than the bits are cleared.
+    const FEW: usize = 4096;
 
     /// In order, those that are there more than once: each of them once.
     pub(crate) fn more_than_once(&mut self, hashes: &[ShortHash]) -> Vec<ShortHash> {
+        if hashes.len() < Self::FEW {
+            return more_than_once(&mut hashes.to_vec());
+        }
         for bits in [&mut self.set, &mut self.again] {
             bits.clear();
             bits.resize(1 << (Self::BITS - u64::BITS.ilog2()), 0);

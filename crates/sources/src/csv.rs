@@ -164,6 +164,9 @@ const UNKNOWN_NAMES: &str = "expected a row, found what may be names of other co
                              of a time: take the line out, or import what is behind it by itself, and say \
                              which column is the time: --columns NAME=time";
 
+/// Bytes of a time that a line of a text hardly ever begins with by chance.
+const TIME_BYTES: usize = 8;
+
 /// What Excel writes first of all: `sep=;`. The header shows it too.
 fn is_separator(content: &[u8]) -> bool {
     matches!(
@@ -286,8 +289,9 @@ impl Reader {
             State::Unknown | State::Rows { .. } | State::Annotated(_) => ',',
         };
         let read = match lines::utf8(content) {
+            // Each by itself: those that have the quotes are refused.
             Ok(text) if attempt == Attempt::Joined && self.are_rows(text, separator) => {
-                Err(Fault { offset: 0, problem: CsvProblem::RowsInText })
+                return Verdict::Open;
             }
             Ok(text) => self.text(number, text, item),
             Err(Unreadable::NotUtf8 { offset }) => {
@@ -334,7 +338,9 @@ impl Reader {
         };
         text.split('\n').all(|line| {
             let cells: Vec<&str> = line.split(separator).collect();
-            let is_row = |time: &&str| is_time(time.trim().trim_matches('"'));
+            // A text may have numbers of its lines.
+            let is_row =
+                |time: &&str| time.len() >= TIME_BYTES && is_time(time.trim().trim_matches('"'));
             cells.len() == count && cells.get(time).is_some_and(is_row)
         })
     }

@@ -82,9 +82,9 @@ impl BackedUp {
 /// A segment with unsettled samples is reused: so often the log is looked at anew. A recorder that nobody
 /// settles beside reuses them at any time.
 const TRIES: u32 = 4;
-/// The same for what a pin holds. A segment of it that was reused has been copied out of the log before, and stays
-/// there, so each try finds one less.
-const HELD_TRIES: u32 = 64;
+/// The same for what a pin holds or held a moment ago. A segment of it that was reused has been copied out of the log
+/// before, which is found at once; so only a pin that ends meanwhile is looked for anew.
+const HELD_TRIES: u32 = 8;
 /// While more than this is copied of runs, merging makes new ones: they are looked at again.
 const LITTLE_BYTES: u64 = 64 << 20;
 const ROUNDS: u32 = 4;
@@ -360,7 +360,7 @@ fn rest_of(
         place.target.sync_folder("").map_err(Error::from)?;
     }
     tell_deletions(place.target, deletions).map_err(Error::from)?;
-    remove_rest(store, manifest, place)?;
+    remove_rest(store, manifest, &segments, place)?;
     Ok(place.complete(store.identity.store, segments.complete_below())?)
 }
 
@@ -450,7 +450,12 @@ fn copy_pins(store: &Store, place: &mut Place<'_>) -> Result<()> {
 }
 
 /// Removes from the copy what the store does not have any more.
-fn remove_rest(store: &Store, manifest: &Manifest, place: &mut Place<'_>) -> Result<()> {
+fn remove_rest(
+    store: &Store,
+    manifest: &Manifest,
+    segments: &log::Wanted,
+    place: &mut Place<'_>,
+) -> Result<()> {
     let runs: Vec<String> = manifest.runs.iter().map(|run| run_name(run.id)).collect();
     let ours = |name: &str| name.ends_with(".run") || name.ends_with(".new");
     place.remove_others(baro_log::RUNS, ours, &runs)?;
@@ -459,7 +464,7 @@ fn remove_rest(store: &Store, manifest: &Manifest, place: &mut Place<'_>) -> Res
     // Those that were made since pins were looked at are copied too.
     let since = store.segments.started.iter();
     let since = since.filter(|one| matches!(one.file, SegmentFile::Kept(_)));
-    let epochs = store.kept().chain(since.map(|one| one.header.epoch));
+    let epochs = store.kept().chain(since.map(|one| one.header.epoch)).chain(segments.kept());
     let kept: Vec<String> = epochs.map(kept_name).collect();
     place.remove_others(baro_log::KEPT, |name| name.ends_with(".seg"), &kept)
 }

@@ -24,6 +24,8 @@ pub struct Follow {
     /// Where it is in its segment, and the CRC that it names; 0 if that is still to be found.
     offset: u64,
     previous_crc: u32,
+    /// Its segment is not there any more.
+    went_round: bool,
 }
 
 /// Looks at a log that is written faster than it is looked at.
@@ -81,7 +83,10 @@ impl Store {
             if header.epoch < place.epoch {
                 continue;
             }
-            let Some(file) = segment.file.open(&self.storage, self.access)? else { continue };
+            let Some(file) = segment.file.open(&self.storage, self.access)? else {
+                place.went_round |= header.epoch == place.epoch;
+                continue;
+            };
             let mut walk = blocks.walk(&file, *header, segment.crc);
             if header.epoch > place.epoch {
                 if !place.may_leave(&mut walk, self.segments.newest_epoch)? {
@@ -135,7 +140,7 @@ impl Follow {
         let same = header.session == self.session;
         if same && header.first_block > self.sequence {
             let (expected, found) = (self.sequence, header.first_block);
-            if header.epoch > self.epoch + 1 {
+            if self.went_round || header.epoch > self.epoch + 1 {
                 notes.blocks_recycled += found - expected;
             } else {
                 let (file, source) = (segment.file.name(), Source::Sequence { expected, found });

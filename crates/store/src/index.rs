@@ -244,7 +244,10 @@ impl Indexer<'_> {
         unproven: &mut Vec<Unproven>,
     ) -> Result<Option<(SegmentIndex, Extent)>> {
         let name = segment.file.name();
-        let Some(file) = segment.file.open(self.storage, self.access)? else { return Ok(None) };
+        let Some(file) = segment.file.open(self.storage, self.access)? else {
+            self.out.recycled += 1;
+            return Ok(None);
+        };
         let first = segment.header.first_block;
         let mut index = SegmentIndex::new(segment);
         let mut durable = known;

@@ -26,15 +26,15 @@ impl Intake<'_> {
         if let Some((place, kind)) = self.names.get_new(row) {
             return self.fit(row, Series::New(place), kind, tell).map(drop);
         }
+        if self.is_nothing(row.value, None) {
+            return Ok(());
+        }
         // Others may have declared it meanwhile: then it is not new, and has a type.
         if !std::mem::replace(&mut self.has_learned, true)
             && self.target.learn().is_ok()
             && let Some(declared) = self.target.declared(row.series)
         {
             return self.take_declared(row, key, &declared, tell);
-        }
-        if self.is_nothing(row.value, None) {
-            return Ok(());
         }
         let kind = row.types.declares(row.value);
         if let Err(reason) = self.may_be_new(row, kind) {

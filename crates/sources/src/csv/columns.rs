@@ -6,6 +6,7 @@
 
 use super::fields::{Fault, Field, Values, split};
 use super::guards::Guards;
+use super::hash;
 use super::header::{Holds, Layout, SEPARATORS, time_unit_ns};
 use super::is_value;
 use super::{CsvProblem, is_time, time_of};
@@ -51,9 +52,22 @@ impl Columns {
 
     /// Whether something says of a column that it holds texts, or may.
     pub(super) fn say_texts(&self) -> bool {
-        let says =
-            |holds: &Holds| matches!(holds, Holds::Type | Holds::Series(_, Some(Kind::Text)));
+        let says = |holds: &Holds| match holds {
+            Holds::Type => true,
+            Holds::Value(kind) | Holds::Series(_, kind) => *kind == Some(Kind::Text),
+            _ => false,
+        };
         self.layout.holds.iter().any(says)
+    }
+
+    /// Whether they are what rows without a header have: a time in no unit of its own, a name, a value.
+    pub(super) fn are_in_order(&self) -> bool {
+        self.time_name().and_then(time_unit_ns) == Some(0)
+            && matches!(
+                self.layout.holds.as_slice(),
+                [Holds::Time, Holds::Name, Holds::Value(None)]
+                    | [Holds::Time, Holds::Name, Holds::Value(None), Holds::Type]
+            )
     }
 
     /// What the column of times is called.
@@ -111,7 +125,11 @@ impl Columns {
         let cells = cells.strip_prefix(&[""]).unwrap_or(&cells);
         let known = |text: &&str| self.layout.names.iter().any(|name| name == text);
         let is_name = |text: &&str| {
-            known(text) || text.contains(char::is_alphabetic) && !is_value(text) && !is_time(text)
+            known(text)
+                || !hash::is_error(text)
+                    && text.contains(char::is_alphabetic)
+                    && !is_value(text)
+                    && !is_time(text)
         };
         // A word that is everywhere is what a logger writes where it has no row.
         let differ = cells.iter().any(|cell| Some(cell) != cells.first());

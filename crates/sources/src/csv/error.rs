@@ -45,8 +45,6 @@ pub enum CsvProblem {
     Utf16,
     /// The bytes from here on are not UTF-8.
     NotUtf8,
-    /// A text in quotes goes over lines that are rows themselves.
-    RowsInText,
     /// A field that starts with a quote has no closing one in its line.
     QuoteOpen,
     /// Something other than a comma or the end of the line follows a closing quote.
@@ -251,11 +249,6 @@ impl fmt::Display for CsvProblem {
             Self::Unread { from } => write!(formatter, "{}", Unread { from: *from }),
             Self::Utf16 => formatter.write_str(UTF16),
             Self::NotUtf8 => formatter.write_str(NOT_UTF8),
-            Self::RowsInText => formatter.write_str(
-                "expected a text in quotes, found one over several lines that are rows themselves: a quote in it \
-                 stands alone (in a text it is written twice); if it is a text, its column says so: \
-                 --columns NAME=text, or value_type in each row",
-            ),
             Self::QuoteOpen => write!(
                 formatter,
                 "expected a closing quote in the same line, or within the same record if the text \

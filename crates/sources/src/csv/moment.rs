@@ -4,31 +4,41 @@
 //! Addresses (`10.0.0.1`, `1/2/31`) and codes (`1-0:1.8.0`, `4-20`) are no dates. Held by
 //! `super::tests::otherwise::a_date_in_any_form_is_no_name`.
 
-const MONTHS: [&str; 12] =
-    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
-/// Letters of the longest: `wednesday`, `september`.
-const NAME_MAX: usize = 9;
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+const DAYS: [&str; 7] =
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
-/// Whether the text begins as the name of a month or of a day.
-fn begins_with_one_of(names: &[&str], text: &str) -> bool {
-    let begin = text.get(..3).unwrap_or_default();
-    names.iter().any(|name| begin.eq_ignore_ascii_case(name))
-}
-
+/// Whether it is one of these, or their begin: `Sept`, `Tue`.
 fn is_name(names: &[&str], word: &str) -> bool {
-    word.len() <= NAME_MAX && begins_with_one_of(names, word)
+    let begins =
+        |name: &&str| name.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word));
+    word.len() >= 3 && names.iter().any(|name| begins(&name))
 }
 
 /// Whether it may be one: what names begin with costs no more than this.
 #[inline]
 fn may_be(text: &str) -> bool {
-    match text.as_bytes().first() {
-        Some(b'0'..=b'9') => text.len() >= 6,
-        Some(b'A'..=b'Z' | b'a'..=b'z') => {
+    match text.as_bytes() {
+        [b'0'..=b'9', ..] => text.len() >= 6,
+        [first, second, third, ..] if b"jfmasondtw".contains(&first.to_ascii_lowercase()) => {
+            let begin = [*first, *second, *third].map(|letter| letter.to_ascii_lowercase());
+            let is_one = |name: &&str| name.as_bytes().starts_with(&begin);
             text.len() >= 8
+                && MONTHS.iter().chain(&DAYS).any(|name| is_one(&name))
                 && text.bytes().any(|byte| byte.is_ascii_digit())
-                && (begins_with_one_of(&MONTHS, text) || begins_with_one_of(&DAYS, text))
         }
         _ => false,
     }
@@ -40,37 +50,62 @@ pub(super) fn is_moment(text: &str) -> bool {
     may_be(text) && is_date(text)
 }
 
+/// What a text has of a date.
+#[derive(Default)]
+struct Parts {
+    numbers: usize,
+    /// Numbers of one or two digits below 60, and how many have two.
+    small: usize,
+    two: usize,
+    /// Years that stand first or before a time of day.
+    years: usize,
+    months: usize,
+    /// A date in eight digits, with a time of day.
+    compact: usize,
+}
+
 fn is_date(text: &str) -> bool {
     let is_sign = |letter: char| matches!(letter, '/' | '-' | '.' | ':' | ',' | '_' | ' ' | '+');
-    let (mut numbers, mut years, mut months) = (Vec::new(), 0, 0);
-    for word in text.split(is_sign).filter(|word| !word.is_empty()) {
+    let clock = text.find(':').unwrap_or(text.len());
+    let mut parts = Parts::default();
+    let mut at = 0;
+    for word in text.split(is_sign) {
+        let begin = at;
+        at += word.len() + 1;
+        if word.is_empty() {
+            continue;
+        }
         if word.bytes().all(|byte| byte.is_ascii_digit()) {
             let number: u32 = word.parse().unwrap_or(u32::MAX);
-            years += usize::from(word.len() == 4 && (1900..2200).contains(&number));
-            numbers.push((word.len(), number));
+            let is_small = word.len() <= 2 && number < 60;
+            parts.numbers += 1;
+            parts.small += usize::from(is_small);
+            parts.two += usize::from(is_small && word.len() == 2);
+            // `2024.10.1` is a version, and `10.0.0.5:2181` has a port.
+            let is_year = word.len() == 4 && (1900..2200).contains(&number) && begin < clock;
+            let is_version = begin == 0 && text[word.len()..].starts_with('.');
+            parts.years += usize::from(is_year && !is_version);
         } else if is_name(&MONTHS, word) {
-            months += 1;
+            parts.months += 1;
         } else if is_compact(word) {
-            return numbers.is_empty() && months == 0;
+            parts.compact += 1;
         } else if !is_name(&DAYS, word) && !is_beside(word) {
             return false;
         }
     }
-    // A day of a month, the time of a day: all are small, but for the year and parts of a second.
-    let small = numbers.iter().filter(|(digits, number)| *digits <= 2 && *number < 60).count();
-    let others = numbers.len() - small - years.min(1);
-    let has_clock = text.contains(':');
-    let parts = numbers.len() + months;
-    if parts < 3 || years > 1 || others > usize::from(has_clock) {
+    let Parts { numbers, small, two, years, months, compact } = parts;
+    if compact == 1 {
+        return months == 0 && numbers <= 1;
+    }
+    let has_clock = clock < text.len();
+    let (all, others) = (numbers + months, numbers - small - years.min(1));
+    if all < 3 || years > 1 || others > usize::from(has_clock) {
         return false;
     }
-    let is_short = || {
-        let two = numbers.iter().all(|(digits, _)| *digits == 2);
-        two && parts == 3 && text.matches('/').count() == 2
-    };
-    let beside_clock = has_clock && parts >= 5 && text.contains([' ', '_']);
+    let is_short = two == 3 && all == 3 && text.matches('/').count() == 2;
+    let beside_clock = has_clock && all >= 5 && text.contains([' ', '_']);
     match months {
-        0 => small >= 2 && (years == 1 || beside_clock || is_short()),
+        0 => small >= 2 && (years == 1 || beside_clock || is_short),
         1 => {
             let begins = text.starts_with(|letter: char| letter.is_ascii_digit());
             small >= 1 && (begins || years == 1 || has_clock)
@@ -79,7 +114,7 @@ fn is_date(text: &str) -> bool {
     }
 }
 
-/// `20231114T221320Z`, `2026-01-02T03`.
+/// `20231114T221320Z`, `20260102T03`.
 fn is_compact(word: &str) -> bool {
     let word = word.strip_suffix(['Z', 'z']).unwrap_or(word);
     let Some((day, clock)) = word.split_once(['T', 't']) else { return false };

@@ -69,7 +69,13 @@ impl Wanted {
             let with_samples =
                 || recent.of_epoch(epoch).is_none_or(|found| found.samples().next().is_some());
             let unsettled = epoch >= settled.epoch && with_samples();
-            let Some((unit, file)) = header_of(store, segment)? else {
+            let copy = kept_instead(segment);
+            let (segment, found) = match header_of(store, segment)? {
+                // A pin had it copied out before it was reused.
+                None => (&copy, header_of(store, &copy)?),
+                found => (segment, found),
+            };
+            let Some((unit, file)) = found else {
                 insists.meets(store, epoch, unsettled)?;
                 place.done.count_recycled(unsettled);
                 continue;
@@ -115,6 +121,12 @@ impl Wanted {
     /// the one before it may have been on its way to the device.
     pub(super) fn complete_below(&self) -> u64 {
         self.newest_epoch.saturating_sub(1)
+    }
+
+    /// Epochs of the copies among them that pins hold.
+    pub(super) fn kept(&self) -> impl Iterator<Item = u64> {
+        let kept = self.pieces.iter().filter(|piece| piece.folder() == KEPT);
+        kept.map(|piece| piece.segment.header.epoch)
     }
 
     /// Segments that are not there yet, by rising index, lest a hole be left where a log grows; and those
@@ -177,6 +189,16 @@ impl Wanted {
                 continue;
             }
             remove_if_there(place.target, &name).map_err(Error::from)?;
+            let instead = kept_instead(&piece.segment);
+            if let Some((_, file)) = header_of(store, &instead)? {
+                piece.segment = instead;
+                piece.size = file.size_bytes()?;
+                piece.end = piece.size;
+                piece.staged = copy(store, piece, &piece.staged(), place)?;
+                if piece.staged {
+                    continue;
+                }
+            }
             self.insists.meets(store, piece.segment.header.epoch, piece.unsettled)?;
             place.done.count_recycled(piece.unsettled);
         }
@@ -194,6 +216,7 @@ impl Wanted {
         let is_copied = |epoch: u64| {
             let mut all = store.segments.started.iter().filter(|one| one.header.epoch == epoch);
             all.any(|one| matches!(one.file, SegmentFile::Kept(_)))
+                || self.kept().any(|e| e == epoch)
         };
         for index in 0..store.segments.grown {
             let Some((there, crc)) = place.header_of(index)? else { continue };
@@ -331,6 +354,11 @@ pub(super) fn header_of(store: &Store, segment: &SegmentRef) -> Result<Option<(V
     // What does not decode is the damaged header of a segment whose blocks prove themselves.
     let reused = SegmentHeader::decode(&unit).is_ok_and(|(found, _)| found != segment.header);
     Ok((!reused).then_some((unit, file)))
+}
+
+/// What is there of a segment that was reused, if a pin holds it.
+fn kept_instead(segment: &SegmentRef) -> SegmentRef {
+    SegmentRef { file: SegmentFile::Kept(segment.header.epoch), ..*segment }
 }
 
 /// Copies a segment; false if it was reused before it was copied whole.

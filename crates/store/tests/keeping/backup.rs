@@ -411,7 +411,6 @@ fn sessions_that_were_killed_are_not_given_up_for_another_history() {
     assert_eq!(of(&copy.0), before);
 }
 
-/// A segment that is started while a backup runs comes with the next one.
 /// A copy of a pin that was released since the store was opened is gone, and so must the pin be.
 #[test]
 fn a_pin_that_is_released_meanwhile_is_not_copied_without_what_it_held() {
@@ -453,8 +452,21 @@ fn a_pin_that_is_released_meanwhile_is_not_copied_without_what_it_held() {
             let all = contents(&reader).frames.len();
             release();
             for late in [&reader, &Store::open(&folder.0).unwrap(), &store] {
-                let left = contents(late).frames.len();
+                let mut left = 0;
+                let notes = late.records_as_written(|record| {
+                    left += usize::from(record.stream == 1);
+                    ControlFlow::Continue(())
+                });
+                assert_eq!(notes.unwrap().damage, []);
                 assert!(0 < left && left < all, "{left} of {all}");
+                match late.query_ids(
+                    &[2],
+                    &Query::raw(Interval::ALL),
+                    |_| ControlFlow::Continue(()),
+                ) {
+                    Ok(notes) => assert_eq!(notes.read.damage, []),
+                    Err(error) => assert!(matches!(error, Error::Recycled { .. }), "{error}"),
+                }
                 assert_eq!(late.tail(&[1], 3).unwrap().0[&1].len(), 3);
                 let mut shown = 0;
                 let show = |_: &baro_store::RecordRef<'_>| {
@@ -480,6 +492,53 @@ fn a_pin_that_is_released_meanwhile_is_not_copied_without_what_it_held() {
     }
 }
 
+/// Between the look at the store and the end of the backup the log goes round, and what was there is held by a
+/// pin: of the one day a segment is in the copy already, and would go from it; of the other one it is new.
+#[test]
+fn what_a_pin_holds_is_in_the_copy_although_its_segment_was_reused_meanwhile() {
+    let (folder, copy) =
+        (Folder::init("backup-held", 8, WhenFull::Recycle), Folder::new("backup-held-c"));
+    record_day(&folder.0, 1);
+    to(&folder, &copy);
+    record_day(&folder.0, 2);
+    settle(&folder.0);
+    let days = of(&folder.0).frames;
+    let mut store = Store::open(&folder.0).unwrap();
+    let mut reused = false;
+    let mut go_round = |_: u64| {
+        if std::mem::replace(&mut reused, true) {
+            return;
+        }
+        let options = baro_recorder::Options { ring_bytes: 1 << 20, ..options() };
+        let recorder = Recorder::open(&folder.0, options).unwrap();
+        let hour_ns = 3_600_000_000_000;
+        let request = PinRequest { before_ns: hour_ns, after_ns: 0, ..PinRequest::default() };
+        let pin = recorder.pin(&request).unwrap();
+        assert_eq!(pin.first_epoch, 1);
+        let mut producer = recorder.producer().unwrap();
+        let mut n = 0;
+        while recorder.status().segments_started < 14 {
+            let waits = || recorder.status().segments_held > 4 || producer.free_bytes() < 1 << 17;
+            while waits() {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+            producer.push_frame(1, 9 * DAY_NS + n, &[7; 60_000]).unwrap();
+            n += 1;
+        }
+        drop(producer);
+        assert_eq!(recorder.close().left, 0);
+    };
+    let target = Disk::create(&copy.0).unwrap();
+    backup_in(&mut store, &target, &copy.0, &BackupOptions::default(), &mut go_round).unwrap();
+    assert!(reused);
+    let copied = Store::open(&copy.0).unwrap();
+    let report = verify(&copied, Access::Read, |_, _| {}).unwrap();
+    assert!(report.is_whole(), "{:?}", report.damage);
+    let lacks = days.difference(&contents(&copied).frames).count();
+    assert_eq!(lacks, 0, "of {}", days.len());
+}
+
+/// A segment that is started while a backup runs comes with the next one.
 #[test]
 fn a_segment_that_is_started_meanwhile_is_not_taken_for_damage() {
     let (folder, copy) =

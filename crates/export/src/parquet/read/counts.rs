@@ -67,10 +67,10 @@ pub(super) fn matching(header: &Header, page: &[u8], column: &ColumnDescriptor) 
             (0..there).try_for_each(|_| long(rest).map(|(_, behind)| rest = behind))?;
             matches!(rest, b"" | TAIL).then_some(())
         }
-        // Truth values are bits, and one writer adds a byte.
+        // Truth values are bits, and one writer adds a byte where eights are full.
         (PLAIN, None) => {
             let tail = values.get(usize::try_from(there.div_ceil(8)).ok()?..)?;
-            (tail.len() <= 1 || tail == TAIL).then_some(())
+            (tail.strip_suffix(TAIL).unwrap_or(tail).len() <= 1).then_some(())
         }
         (PLAIN_DICTIONARY | RLE_DICTIONARY, _) => {
             let (width, runs) = values.split_first()?;

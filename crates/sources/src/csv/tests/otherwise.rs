@@ -16,13 +16,36 @@ fn what_only_looks_like_a_comment_is_told() {
             assert!(found[1].contains("expected a time"), "{found:?}");
         }
     }
+    // It is no line of names either, which would cost all rows behind it.
+    for (header, bad, row) in [
+        ("time,state:text", "#N/A,closed", "6,open"),
+        ("time,a,b", "#VALUE!,#N/A,#N/A", "6,3,4"),
+        ("Zeit;a;b", "#WERT!;#NV;#NV", "6;3;4"),
+    ] {
+        let form = TextForm { columns: vec![("Zeit".into(), Role::Time)], ..TextForm::default() };
+        let form = if header.starts_with('Z') { form } else { TextForm::default() };
+        let found = short_of(CsvParser::of_several(form), &format!("{header}\n{bad}\n{row}\n"));
+        assert!(found[0].contains("line 2"), "{found:?}");
+        assert!(found[1].starts_with("3 6 "), "{found:?}");
+    }
     // A header behind a sign of a comment, as numpy writes it.
-    for header in ["#time,door,temp", "# time,door,temp", "#time,sensor_id,value"] {
+    for header in
+        ["#time,door,temp", "# time,door,temp", "#time,sensor_id,value", "#time_ms,name,value"]
+    {
         let found = plain(&format!("{header}\n5,open,21.5\n6,closed,22.5\n"));
         assert!(found[0].contains("a comment in line 1 that names other columns"), "{found:?}");
         assert_eq!(found.len(), 2, "{found:?}");
     }
-    for header in ["# time,series,value", "# time, and others", "# of 2026, by Ann, lab 2"] {
+    for header in [
+        "# time,series,value",
+        "# timestamp,sensor,value",
+        "# ts,name,value",
+        "# time, and others",
+        "# of 2026, by Ann, lab 2",
+        "#concatenated from a.csv and b.csv",
+        "#constants: g=9.81",
+        "#constant temperature, 20 C",
+    ] {
         assert_eq!(plain(&format!("{header}\n5,a,21.5\n")), ["2 5 a Float(21.5) None"]);
     }
     assert_eq!(plain("#time,x,y\ntime,a\n5,1\n"), ["3 5 a Integer(1) None"]);
@@ -34,23 +57,35 @@ fn what_only_looks_like_a_comment_is_told() {
     }
 }
 
-/// Two cells of a quote alone, such as inches, make a text of what is between.
+/// Two cells of a quote alone, such as inches, would make a text of what is between.
 #[test]
 fn rows_do_not_become_a_text() {
-    for text in [
-        "time,sensor,unit,value\n5,w,\",5\n6,w,\",6\n7,w,mm,7\n",
-        "time,unit,v\n5,\",5\n6,\",6\n7,\"mm\",7\n",
-        "time;state;v\n5;\"leak;5\n6;ok;6\n6;ok\";8\n7;\"x\";7\n",
+    let t = "1700000000.";
+    for (text, rows) in [
+        (
+            format!("time,sensor,unit,value\n{t}5,w,\",5\n{t}6,w,mm,6\n{t}7,w,\",7\n{t}8,w,mm,8\n"),
+            [3, 5],
+        ),
+        (format!("time,unit,v\n{t}5,\",5\n{t}6,\"mm\",6\n{t}7,\",7\n{t}8,\"mm\",8\n"), [3, 5]),
+        (format!("time;s;v\n{t}5;\"leak;5\n{t}6;\"ok\";6\n{t}7;ok\";8\n{t}8;\"x\";7\n"), [3, 5]),
     ] {
-        let found = plain(text);
-        assert!(found[0].contains("several lines that are rows themselves"), "{text}: {found:?}");
-        assert!(found[1].contains(" 7 "), "{text}: {found:?}");
+        let found = plain(&text);
+        let taken: Vec<_> = found.iter().filter(|one| !one.starts_with("line ")).collect();
+        let lines: Vec<_> = taken.iter().map(|one| one.split(' ').next().unwrap()).collect();
+        for row in rows {
+            assert!(lines.contains(&row.to_string().as_str()), "{text}: {found:?}");
+        }
+        assert!(!lines.contains(&"2") && !lines.contains(&"4"), "{text}: {found:?}");
+        assert!(found.iter().any(|one| one.starts_with("line 2")), "{text}: {found:?}");
     }
     // Where it is said that it is one, and where what is in it is no row.
-    assert_eq!(plain("9,note,\"x,y\n1,b,2\",text\n").len(), 1);
-    let said = plain("time,note:text,v\n9,\"x,1\n1,b\",2\n");
-    assert_eq!(said[0], "2 9 note Text(\"x,1\\n1,b\") As(Text)");
+    assert_eq!(plain(&format!("9,note,\"x,y\n{t}5,b,2\",text\n")).len(), 1);
+    let said = plain(&format!("time,note:text,v\n{t}5,\"x,1\n{t}6,b\",2\n"));
+    assert!(said.len() == 2 && said[0].contains("Text("), "{said:?}");
+    let said = plain(&format!("time,sensor,value:text\n{t}5,w,\"x\n{t}6,x,y\"\n"));
+    assert_eq!(said.len(), 1, "{said:?}");
     assert_eq!(plain("9,note,\"two\nlines, or\nthree\"\n").len(), 1);
+    assert_eq!(plain("time,note\n5,\"one\n1, left\n2, right\"\n").len(), 1);
 }
 
 #[test]
@@ -71,6 +106,9 @@ fn a_date_in_any_form_is_no_name() {
         "14.11.23 22:13",
         "2023-11-14 22:13:20:500",
         "14. November 2023",
+        "14.11.2023",
+        "2023.11.14 22:13:20",
+        "Sept 14 2023",
     ] {
         assert!(is_value(date), "{date}");
         let found = plain(&format!("5,{date},21.5\n"));
@@ -95,6 +133,16 @@ fn a_date_in_any_form_is_no_name() {
         "3/4 inch valve",
         "00:1b:44:11:3a:b7",
         "2023 budget",
+        "10.0.0.5:2181",
+        "172.16.0.5:2049",
+        "10.1.2.3:1900",
+        "2024.10.1",
+        "2023.1.2",
+        "Junction 1:4",
+        "Separator 1:2",
+        "Decoder 2:1",
+        "Marker 1:2",
+        "20231114T221320_pressure",
         "sun 1 2",
     ] {
         assert!(!is_value(name), "{name}");
