@@ -25,7 +25,7 @@ const DAYS: [&str; 7] =
 fn is_name(names: &[&str], word: &str) -> bool {
     let begins =
         |name: &&str| name.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word));
-    word.len() >= 3 && names.iter().any(|name| begins(&name))
+    word.len() >= 3 && names.iter().any(begins)
 }
 
 /// Whether it may be one: what names begin with costs no more than this.
@@ -37,7 +37,7 @@ fn may_be(text: &str) -> bool {
             let begin = [*first, *second, *third].map(|letter| letter.to_ascii_lowercase());
             let is_one = |name: &&str| name.as_bytes().starts_with(&begin);
             text.len() >= 8
-                && MONTHS.iter().chain(&DAYS).any(|name| is_one(&name))
+                && MONTHS.iter().chain(&DAYS).any(is_one)
                 && text.bytes().any(|byte| byte.is_ascii_digit())
         }
         _ => false,
