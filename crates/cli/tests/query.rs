@@ -361,6 +361,22 @@ fn damage_is_named_and_costs_the_exit_code() {
     let rest = String::from_utf8(run(&["query", &store, "--format", "csv"]).stdout).unwrap();
     assert_eq!(rest.lines().count() as u64, left + 1);
     assert!(left < 60_000);
+    // Where nothing is left of it, it was recorded all the same.
+    let store = folder.path("few");
+    record(&store, &[], &format!("{START},temp,1.25\n"));
+    let segment = folder.0.join("few/log/00000000.seg");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    *bytes[4_096 + 200..].iter_mut().find(|byte| **byte != 0).unwrap() ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let file = folder.path("few.csv");
+    for arguments in
+        [&["query", &store, "--format", "csv"][..], &["cat", &store], &["export", &store, &file]]
+    {
+        let output = run(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {said}");
+        assert!(!said.contains("nothing of this was recorded"), "{arguments:?}: {said}");
+    }
 }
 
 #[test]

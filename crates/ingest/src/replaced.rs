@@ -13,7 +13,7 @@
 
 use crate::ledger::Place;
 use crate::recount::Unseen;
-use crate::seen::{Seen, ShortHash, Sieve, is_among};
+use crate::seen::{Seen, ShortHash, is_among, sifted};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -76,9 +76,6 @@ pub(crate) struct Replaced {
     pub(crate) count: u64,
     unseen: Unseen,
     seen: Seen,
-    /// Of what is held at once, where times go back.
-    hashes: Vec<ShortHash>,
-    sieve: Sieve,
     first: u64,
     /// Rises with what is held at once.
     turn: u32,
@@ -138,10 +135,9 @@ impl Replaced {
             }
         }
         if goes_back {
-            self.hashes.clear();
-            self.hashes.extend(held.clone().map(|one| ShortHash::of(&one)));
-            self.find(input, held);
-            self.seen.note(self.hashes.iter().copied(), goes_back);
+            let hashes: Vec<ShortHash> = held.clone().map(|one| ShortHash::of(&one)).collect();
+            self.find(input, held, &hashes);
+            self.seen.note(hashes.iter().copied(), goes_back);
         } else {
             self.seen.note(held.map(|one| ShortHash::of(&one)), goes_back);
         }
@@ -152,8 +148,8 @@ impl Replaced {
     }
 
     /// Finds those that were replaced among what is held at once, in whatever order it came.
-    fn find(&mut self, input: u32, held: impl Iterator<Item = Taken>) {
-        let twice = self.sieve.more_than_once(&self.hashes);
+    fn find(&mut self, input: u32, held: impl Iterator<Item = Taken>, hashes: &[ShortHash]) {
+        let twice = sifted(hashes);
         if twice.is_empty() {
             return;
         }

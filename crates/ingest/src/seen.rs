@@ -31,48 +31,38 @@ impl ShortHash {
     }
 }
 
-/// Which hashes share a bit with an earlier one: nearly all do not, and are in order with nothing.
+/// Bits of the sieve, as a power of two: sixteen for each sample that is held at most.
+const SIEVE_BITS: u32 = 20;
+/// Fewer hashes are sorted sooner than the bits are cleared.
+const FEW: usize = 4096;
+
+/// In order, those that are there more than once: each of them once. As [`more_than_once`], but only those are
+/// sorted that share a bit with an earlier one, and nearly all do not.
 ///
 /// Sorting all that is held at once took 7 % of an import; the bits fit a cache of the processor.
-#[derive(Debug, Default)]
-pub(crate) struct Sieve {
-    set: Vec<u64>,
-    again: Vec<u64>,
+pub(crate) fn sifted(hashes: &[ShortHash]) -> Vec<ShortHash> {
+    if hashes.len() < FEW {
+        return more_than_once(&mut hashes.to_vec());
+    }
+    let words = 1 << (SIEVE_BITS - u64::BITS.ilog2());
+    let (mut set, mut again) = (vec![0; words], vec![0; words]);
+    for hash in hashes {
+        let (at, bit) = sieve_place(*hash);
+        again[at] |= set[at] & bit;
+        set[at] |= bit;
+    }
+    let is_again = |hash: &ShortHash| {
+        let (at, bit) = sieve_place(*hash);
+        again[at] & bit != 0
+    };
+    let mut left: Vec<ShortHash> = hashes.iter().copied().filter(is_again).collect();
+    more_than_once(&mut left)
 }
 
-impl Sieve {
-    /// Bits that there are, as a power of two: sixteen for each sample that is held at most.
-    const BITS: u32 = 20;
-    /// Fewer are sorted sooner than the bits are cleared.
-    const FEW: usize = 4096;
-
-    /// In order, those that are there more than once: each of them once.
-    pub(crate) fn more_than_once(&mut self, hashes: &[ShortHash]) -> Vec<ShortHash> {
-        if hashes.len() < Self::FEW {
-            return more_than_once(&mut hashes.to_vec());
-        }
-        for bits in [&mut self.set, &mut self.again] {
-            bits.clear();
-            bits.resize(1 << (Self::BITS - u64::BITS.ilog2()), 0);
-        }
-        for hash in hashes {
-            let (at, bit) = Self::place(*hash);
-            self.again[at] |= self.set[at] & bit;
-            self.set[at] |= bit;
-        }
-        let is_again = |hash: &ShortHash| {
-            let (at, bit) = Self::place(*hash);
-            self.again[at] & bit != 0
-        };
-        let mut again: Vec<ShortHash> = hashes.iter().copied().filter(is_again).collect();
-        more_than_once(&mut again)
-    }
-
-    /// The word and its bit. Times are often multiples of a round number, so the high bits of a product decide.
-    fn place(hash: ShortHash) -> (usize, u64) {
-        let bit = hash.rank().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - Self::BITS);
-        (bit as usize / 64, 1 << (bit % 64))
-    }
+/// The word and its bit. Times are often multiples of a round number, so the high bits of a product decide.
+fn sieve_place(hash: ShortHash) -> (usize, u64) {
+    let bit = hash.rank().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SIEVE_BITS);
+    (bit as usize / 64, 1 << (bit % 64))
 }
 
 /// In order, those that are there more than once: each of them once.
@@ -141,8 +131,7 @@ mod tests {
 
     /// All that were there more than once, and no others, whatever shares a bit.
     #[test]
-    fn a_sieve_finds_what_sorting_finds() {
-        let mut sieve = Sieve::default();
+    fn sifting_finds_what_sorting_finds() {
         for (count, apart_ns, ids) in
             [(0, 1, 1), (10, 1, 1), (65_536, 1_000_000, 20_000), (300_000, 1, 7)]
         {
@@ -155,7 +144,7 @@ mod tests {
             };
             let one = |_| hash(below(ids) as u32, below(100_000) as i64 * apart_ns);
             let hashes: Vec<ShortHash> = (0..count).map(one).collect();
-            let found = sieve.more_than_once(&hashes);
+            let found = sifted(&hashes);
             assert_eq!(found, more_than_once(&mut hashes.clone()), "{count}");
             assert_eq!(found.is_empty(), count < 65_536, "{count}");
         }

@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         return Err(error);
     }
     printer.out.flush()?;
-    if printer.rows == 0 {
+    if printer.rows == 0 && notes.damage.is_empty() {
         tell_nothing(interval);
     }
     printer.tell();

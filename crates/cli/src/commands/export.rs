@@ -128,9 +128,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     Ok(told(&store, &exported))
 }
 
-/// What was asked for and is there, in the file or not.
+/// What was asked for and was recorded, in the file or not.
 fn found(exported: &Exported) -> u64 {
-    exported.rows + exported.frames_left_out + exported.before_1970
+    let damaged = exported.notes.damage.len() as u64;
+    exported.rows + exported.frames_left_out + exported.before_1970 + damaged
 }
 
 /// A pin keeps what was recorded in its window, an export has what has its own time in it.

@@ -181,8 +181,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         let rows = baro_show::plural(notes.rows, "row");
         out!("{}: {rows}, {}", path.display(), size::show_bytes(bytes));
     }
-    // Who asks for no rows gets none.
-    if notes.rows == 0 && last != Some(0) && limit != Some(0) {
+    // Who asks for no rows gets none; what is damaged was recorded.
+    let whole = notes.read.damage.is_empty();
+    if notes.rows == 0 && whole && last != Some(0) && limit != Some(0) {
         // The last sample before a step counts too, so of a single one there is none.
         let two = |every: &Every| {
             use Aggregate::{Delta, Increase, Rate};

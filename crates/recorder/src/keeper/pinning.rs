@@ -57,6 +57,9 @@ impl PinRequest {
     }
 }
 
+/// Why a window is short within which a recorder ended and another one began.
+const LEFT: &str = "a recorder ended within it, and for a while nobody recorded";
+
 impl<S: Storage> Keeper<S> {
     /// Holds again what earlier sessions were granted.
     pub(super) fn resume(&mut self, last_epoch: u64, log: &mut impl Log) {
@@ -74,6 +77,11 @@ impl<S: Storage> Keeper<S> {
                 add_reason(pin, "the machine was restarted before its end");
                 end(pin);
                 // If this fails it is ended anew at the next open.
+                self.failures += u64::from(write_pin(&self.storage, pin, "pin").is_err());
+            }
+            // What came is held; what did not come is told too, or the window would be called whole.
+            if until_ns.is_some() && !pin.reason.contains(LEFT) {
+                add_reason(pin, LEFT);
                 self.failures += u64::from(write_pin(&self.storage, pin, "pin").is_err());
             }
             let (first, last) = (pin.first_epoch, pin.last_epoch);

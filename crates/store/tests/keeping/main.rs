@@ -8,6 +8,7 @@ mod backup;
 mod common;
 mod delete;
 mod live;
+mod pins;
 mod retention;
 mod settle;
 mod settle_real;
