@@ -289,7 +289,7 @@ mod tests {
             (" =a", "\"' =a\""),
             ("＝a", "\"'＝a\""),
             ("'=a", "\"''=a\""),
-            ("'a'", "'a'"),
+            ("'a'", "\"'a'\""),
             ("a=b", "a=b"),
             ("=\"a\",b", "\"'=\"\"a\"\",b\""),
             ("oven{zone=1}", "\"{\"\"oven{zone=1}\"\"}\""),
@@ -304,6 +304,21 @@ mod tests {
         row(&mut out, 7, "t", &Datum::Text("a\"b"), false).unwrap();
         let expected = "7,t,\"'=cmd|'/C calc'!A0\"\n7,t,\"a\"\"b\"\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn names_that_may_be_read_as_something_else_are_in_quotes() {
+        let plain = ["a", "_a", "motor.rpm", "Mon", "may", "june1", "Δt", "monitor", "decay rate", "a b"];
+        for name in plain {
+            assert_eq!(quoted(name), name);
+        }
+        let others = [
+            "", "1", "1a", "-", "NA", "n/a", "Null", "inf", "NaN", "true", "FALSE", ".a", "/a", "%", "# a",
+            "#a", " a", "a ", "a\t", "a,b", "a\nb", "14 Nov", "Nov 14", "nov-14", "MAY_5", "Tue 22:13", "²",
+        ];
+        for name in others {
+            assert_eq!(quoted(name), format!("\"{}\"", guarded(name)), "{name:?}");
+        }
     }
 
     #[test]

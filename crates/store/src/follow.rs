@@ -10,7 +10,7 @@ use crate::read::{LiveBlock, Notes, RecordRef};
 use crate::segments::SegmentRef;
 use crate::store::{Store, for_each_record};
 use baro_log::{Blocks, Found, FoundHeader, Walk};
-use baro_ondisk::{BlockHeader, UnfoldedSamples};
+use baro_ondisk::{BlockHeader, UnfoldedSamples, WhenFull};
 use baro_sys::storage::AnyFile;
 use std::ops::ControlFlow;
 
@@ -24,8 +24,6 @@ pub struct Follow {
     /// Where it is in its segment, and the CRC that it names; 0 if that is still to be found.
     offset: u64,
     previous_crc: u32,
-    /// Its segment is not there any more.
-    went_round: bool,
 }
 
 /// Looks at a log that is written faster than it is looked at.
@@ -78,22 +76,22 @@ impl Store {
     ) -> Result<Notes> {
         let (mut notes, mut blocks) = (Notes::default(), Blocks::new()?);
         let mut unfolded = UnfoldedSamples::default();
+        // Without the segment of the place nobody knows how many blocks it had: it went round, or with its pin.
+        let mut is_there = self.identity.when_full == WhenFull::Stop;
         for segment in &self.segments.started {
             let header = &segment.header;
             if header.epoch < place.epoch {
                 continue;
             }
-            let Some(file) = segment.file.open(&self.storage, self.access)? else {
-                place.went_round |= header.epoch == place.epoch;
-                continue;
-            };
+            let Some(file) = segment.file.open(&self.storage, self.access)? else { continue };
             let mut walk = blocks.walk(&file, *header, segment.crc);
             if header.epoch > place.epoch {
                 if !place.may_leave(&mut walk, self.segments.newest_epoch)? {
                     break;
                 }
-                place.enter(segment, &mut notes);
+                place.enter(segment, is_there, &mut notes);
             }
+            is_there = true;
             if !place.find(&mut walk)? {
                 break;
             }
@@ -134,13 +132,13 @@ impl Follow {
         Ok(proven)
     }
 
-    /// Goes to the start of a later segment.
-    fn enter(&mut self, segment: &SegmentRef, notes: &mut Notes) {
+    /// Goes to the start of a later segment; `is_there`: the one before was read to its end.
+    fn enter(&mut self, segment: &SegmentRef, is_there: bool, notes: &mut Notes) {
         let header = &segment.header;
         let same = header.session == self.session;
         if same && header.first_block > self.sequence {
             let (expected, found) = (self.sequence, header.first_block);
-            if self.went_round || header.epoch > self.epoch + 1 {
+            if !is_there || header.epoch > self.epoch + 1 {
                 notes.blocks_recycled += found - expected;
             } else {
                 let (file, source) = (segment.file.name(), Source::Sequence { expected, found });

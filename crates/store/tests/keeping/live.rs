@@ -129,7 +129,6 @@ fn a_log_that_grows_while_its_headers_are_read_has_no_holes() {
     });
 }
 
-/// From a place on, each once, whatever has gone round or is still under way.
 /// Who stood still while a session that began meanwhile went round is told of what he has not seen.
 #[test]
 fn what_went_round_before_it_was_followed_is_told() {
@@ -159,6 +158,40 @@ fn what_went_round_before_it_was_followed_is_told() {
     assert!(seen < frames && notes.blocks_recycled > 0, "{seen} of {frames}: {notes:?}");
 }
 
+/// However much has gone round of what was to be followed: it is counted, and nothing is called damaged.
+#[test]
+fn a_place_that_goes_round_is_not_called_damaged() {
+    let folder = Folder::init("follow-round", 4, WhenFull::Recycle);
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+    let mut ring = recorder.producer().unwrap();
+    let mut push = |time_ns| {
+        ring.push_frame(id, time_ns, &[7; 60_000]).unwrap();
+        assert!(recorder.wait_durable(&ring, ring.next_sequence(), 60_000_000_000));
+    };
+    push(0);
+    let mut store = Store::open(&folder.0).unwrap();
+    let place = store.end().unwrap();
+    let mut losses = 0;
+    for time_ns in 1.. {
+        push(time_ns);
+        store.refresh().unwrap();
+        let mut first = None;
+        let notes = store.follow(&mut place.clone(), |record| {
+            first.get_or_insert(record.time_ns);
+            ControlFlow::Continue(())
+        });
+        let notes = notes.unwrap();
+        assert_eq!(notes.damage, [], "after {time_ns} frames");
+        assert_eq!(first == Some(1), notes.blocks_recycled == 0, "{first:?}: {notes:?}");
+        losses += u64::from(notes.blocks_recycled > 0);
+        if losses > 300 {
+            break;
+        }
+    }
+}
+
+/// From a place on, each once, whatever has gone round or is still under way.
 #[test]
 fn what_is_followed_is_what_is_recorded_from_there_on() {
     let folder = Folder::init("follow", 4, WhenFull::Stop);
