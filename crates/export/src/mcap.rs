@@ -5,7 +5,9 @@
 //! has a JSON schema with the units. The metadata `barograph` has the store's id, the interval, and the pin whose
 //! window it is.
 //!
-//! Chunks are not compressed: the library does that with libraries in C. The index in memory grows by some 100
+//! Chunks are not compressed: the library does that with libraries in C. A chunk ends before the message that
+//! would make it larger than 4 MiB: its head is written last, and by then `PacedOutput` would have handed it over
+//! to the device. Only a message that is larger by itself has a larger chunk. The index in memory grows by some 100
 //! bytes for each 4 MiB of output; indexes of single messages are left out where many topics
 //! would make them larger than the data.
 
@@ -21,6 +23,8 @@ use std::io::{Seek, Write};
 /// Ids of channels are 16 bits; one is for the notes.
 const CHANNELS_MAX: usize = 65_000;
 const CHUNK_BYTES: u64 = 4 << 20;
+/// Of a message in a chunk, beside its payload.
+const MESSAGE_HEAD_BYTES: u64 = 31;
 /// With more topics than this there are no indexes of messages.
 const INDEXED_CHANNELS_MAX: usize = 256;
 
@@ -40,11 +44,12 @@ pub fn export<W: Write + Seek>(store: &Store, request: &Request, out: W) -> Resu
     }
     let options = WriteOptions::new()
         .compression(None)
-        .chunk_size(Some(CHUNK_BYTES))
+        .chunk_size(None)
         .library(concat!("barograph ", env!("CARGO_PKG_VERSION")))
         .emit_message_indexes(found <= INDEXED_CHANNELS_MAX);
     let writer = options.create(out)?;
-    let file = File { writer, channels: HashMap::new(), notes: None, sequences: HashMap::new() };
+    let (channels, sequences) = (HashMap::new(), HashMap::new());
+    let file = File { writer, channels, notes: None, sequences, chunk_bytes: 0 };
     let mut output = Output { messages: Messages::new(&request.selection), file };
     let mut exported = crate::run(store, request, &mut output)?;
     output.end(&mut exported)?;
@@ -75,6 +80,8 @@ struct File<W: Write + Seek> {
     notes: Option<u16>,
     /// Messages of each channel so far.
     sequences: HashMap<u16, u32>,
+    /// Bytes of messages in the chunk that is being written.
+    chunk_bytes: u64,
 }
 
 impl<W: Write + Seek> File<W> {
@@ -108,6 +115,12 @@ impl<W: Write + Seek> File<W> {
         *sequence = sequence.wrapping_add(1);
         let (log_time, publish_time, sequence) = (time_ns, time_ns, *sequence);
         let header = MessageHeader { channel_id: channel, sequence, log_time, publish_time };
+        let bytes = MESSAGE_HEAD_BYTES + payload.len() as u64;
+        if self.chunk_bytes > 0 && self.chunk_bytes + bytes > CHUNK_BYTES {
+            self.writer.flush()?;
+            self.chunk_bytes = 0;
+        }
+        self.chunk_bytes += bytes;
         Ok(self.writer.write_to_known_channel(&header, payload)?)
     }
 }

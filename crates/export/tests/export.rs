@@ -194,6 +194,31 @@ fn mcap_reads_back_with_its_own_crate() {
     assert_eq!(found["control"][1].1.len(), 9);
 }
 
+/// The head of a chunk is written last: nearer than what is handed over to the device meanwhile.
+#[test]
+fn a_chunk_ends_before_the_message_that_would_make_it_too_large() {
+    let folder = recorded("chunks");
+    let options = Options { rings: Rings::Private, ..Options::default() };
+    let recorder = Recorder::open(&folder.0, options).unwrap();
+    let id = recorder.declare(&[("pictures", Type::Channel, "")]).unwrap()[0];
+    let mut producer = recorder.producer().unwrap();
+    for number in 0..14 {
+        producer.push_frame(id, 5_000 + i64::from(number), &[number; 400_000]).unwrap();
+        assert!(recorder.wait_durable(&producer, producer.next_sequence(), 60_000_000_000));
+    }
+    drop(producer);
+    assert_eq!(recorder.close().left, 0);
+    let store = Store::open(&folder.0).unwrap();
+    let mut out = Cursor::new(Vec::new());
+    to_mcap(&store, &request(&store, &["pictures"], i64::MIN, i64::MAX), &mut out).unwrap();
+    let bytes = out.into_inner();
+    let found = mcap::Summary::read(&bytes).unwrap().unwrap();
+    let chunks = found.chunk_indexes.iter().map(|chunk| chunk.uncompressed_size / 400_000);
+    assert_eq!(chunks.collect::<Vec<_>>(), [10, 4]);
+    let (found, _) = messages(&bytes);
+    assert_eq!(found["pictures"].len(), 14);
+}
+
 #[test]
 fn mcap_reads_back_with_pythons_package() {
     let usable = Command::new("python3").args(["-c", "import mcap"]).output();

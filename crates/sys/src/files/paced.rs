@@ -60,6 +60,10 @@ const WINDOW_BYTES: u64 = 4 << 20;
 /// that is changed after it was handed over is written again, behind all else that waits for the device,
 /// and whoever waits for its window waits for that (results/2026-11-29-amd-epyc-2cpu).
 const HELD_BYTES: u64 = WINDOW_BYTES;
+/// What one call writes at most. Larger ones take twice to three times the system time for the same bytes,
+/// since the page cache has them in larger pieces that are not in the processor's caches
+/// (results/2026-11-30-amd-epyc-2cpu, `mcap-ways.tsv`).
+const CALL_BYTES: usize = 256 << 10;
 /// So far behind what is handed over it is waited for.
 const BEHIND_BYTES: u64 = 2 * WINDOW_BYTES;
 
@@ -228,7 +232,7 @@ impl Drop for PacedOutput {
 
 impl Write for PacedOutput {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let written = self.file.write(bytes)?;
+        let written = self.file.write(bytes.get(..CALL_BYTES).unwrap_or(bytes))?;
         self.end = self.end.max(self.file.stream_position()?);
         while self.end - self.started >= HELD_BYTES + WINDOW_BYTES {
             // Only a courtesy: where it is refused the kernel writes back when it likes.
