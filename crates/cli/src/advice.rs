@@ -14,6 +14,7 @@ use baro_sys::{files, identity, schedule};
 use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind as Mistake};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -192,6 +193,15 @@ pub(crate) fn suggest(mistake: &mut clap::Error, typed: &[OsString]) {
     }
 }
 
+/// What the parser says of a number that it cannot read, and what we say.
+const NUMBERS: [(&str, &str); 5] = [
+    ("invalid digit found in string", "expected a whole number"),
+    ("cannot parse integer from empty string", "expected a whole number"),
+    ("number too large to fit in target type", "expected a smaller number"),
+    ("invalid float literal", "expected a number"),
+    ("cannot parse float from empty string", "expected a number"),
+];
+
 /// A mistake as the parser renders it, in our words: without blank lines, and without the usage where it tells
 /// which option was meant.
 pub(crate) fn plainly(rendered: &str, program: &Command, typed: &[OsString]) -> String {
@@ -200,6 +210,11 @@ pub(crate) fn plainly(rendered: &str, program: &Command, typed: &[OsString]) -> 
     let verb = verb.map_or(String::new(), |verb| format!(" {verb}"));
     let rendered = rendered.strip_prefix("error: ").unwrap_or(rendered);
     let is_told = rendered.contains("  tip: ");
+    let number = NUMBERS.iter().find(|(theirs, _)| rendered.contains(theirs));
+    let rendered = number.map_or_else(
+        || Cow::from(rendered),
+        |(theirs, ours)| Cow::from(rendered.replacen(theirs, ours, 1)),
+    );
     let mut text = String::new();
     for paragraph in rendered.split("\n\n") {
         match paragraph.trim_end() {
@@ -215,9 +230,13 @@ pub(crate) fn plainly(rendered: &str, program: &Command, typed: &[OsString]) -> 
 
 /// What follows a mistake on the command line.
 pub(crate) fn of_mistake(mistake: &clap::Error, typed: &[OsString]) -> String {
-    let has_file = typed.iter().any(|word| {
-        word.to_str().is_some_and(|word| word == "--config" || word.starts_with("--config="))
-    });
+    let has = |option: &str| {
+        let is_it = |word: &str| {
+            word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        };
+        typed.iter().any(|word| word.to_str().is_some_and(is_it))
+    };
+    let has_file = has("--config");
     let variable = std::env::var_os("BARO_CONFIG").filter(|file| !file.is_empty());
     let of_file = has_file || variable.is_some();
     let found = mistake.get(ContextKind::InvalidArg).map(ToString::to_string);
@@ -226,6 +245,18 @@ pub(crate) fn of_mistake(mistake: &clap::Error, typed: &[OsString]) -> String {
             "A settings file has them below [record]: store = \"/data/s\", and a source: proc = true, \
              stdin = \"csv\", udp = [\"127.0.0.1:9000\"] or attach = 1\n"
                 .to_owned()
+        }
+        // It needs --generate: of the kernel's counters another option has it.
+        Mistake::MissingRequiredArgument
+            if has("--interval") && has("--proc") && !has("--generate") =>
+        {
+            "--interval is that of generated frames; between two readings of the kernel's counters: \
+             --proc-interval TIME\n"
+                .to_owned()
+        }
+        Mistake::TooManyValues => {
+            let option = found.map_or("It".to_owned(), |found| found);
+            format!("{option} takes no value: write it alone, or leave it out\n")
         }
         Mistake::UnknownArgument => {
             let word = found.filter(|found| !found.starts_with('-'));

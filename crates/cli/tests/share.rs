@@ -579,10 +579,12 @@ fn a_profile_is_held_until_told_to_end() {
     // A service would start what goes on once more, and again.
     let time = format!("600.{}", std::process::id());
     let first = format!("command = [\"sleep\", \"{time}\"]\n");
-    let none = "command = [\"baro-has-no-such-program\"]\n";
-    fs::write(&profile, group(&a, 200) + &first + &group(&b, 50) + none).unwrap();
-    let (code, _, err) = text(&stage.baro("hold", &[&profile]).output().unwrap());
-    assert!(code == Some(127) && err.contains("baro-has-no-such-program"), "{code:?} {err}");
+    for (none, expected) in [("/etc/passwd", 126), ("baro-has-no-such-program", 127)] {
+        let second = format!("command = [\"{none}\"]\n");
+        fs::write(&profile, group(&a, 200) + &first + &group(&b, 50) + &second).unwrap();
+        let (code, _, err) = text(&stage.baro("hold", &[&profile]).output().unwrap());
+        assert!(code == Some(expected) && err.contains(none), "{code:?} {err}");
+    }
     // It was there: a program that is started has its arguments before the next one is.
     let found = Command::new("pgrep").args(["-f", &format!("^sleep {time}$")]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&found.stdout), "");

@@ -469,11 +469,14 @@ fn a_ring_that_keeps_some_traces_goes_on() {
         (began_ns, Timeline::of(&mut trace, Limits::default()).unwrap().end_ns)
     });
     assert!(first.0 < second.0 && second.0 < first.1 && first.1 < second.1, "{first:?} {second:?}");
-    // On a busy machine others' processors may have been waited for as well.
-    let told: Vec<String> = written
-        .iter()
-        .map(|trace| text(&run(&["explain", trace.to_str().unwrap(), "--over", "300ms"]), 0))
-        .collect();
+    // On a busy machine others' processors may have been waited for as well, and events lost, which ends with 3.
+    let explained = |trace: &PathBuf| {
+        let output = run(&["explain", trace.to_str().unwrap(), "--over", "300ms"]);
+        let is_part =
+            String::from_utf8_lossy(&output.stdout).contains("were lost before they were read");
+        text(&output, if is_part { 3 } else { 0 })
+    };
+    let told: Vec<String> = written.iter().map(explained).collect();
     assert!(told.iter().any(|told| told.contains("for the file system to be thawed")), "{told:?}");
 }
 

@@ -1,8 +1,12 @@
 //! How a command ends: the exit codes of the contract, and failures with their sentence.
 
+use baro_sys::files;
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 
 /// What a verb ends with that could not do its work.
@@ -120,8 +124,25 @@ pub struct NotStarted {
 impl NotStarted {
     /// Of the program that was to run, and why it does not.
     #[must_use]
-    pub fn new(program: &std::ffi::OsStr, why: io::Error) -> Self {
+    pub fn new(program: &OsStr, why: io::Error) -> Self {
         NotStarted { program: program.to_string_lossy().into_owned(), why }
+    }
+
+    /// Looks for a program where it will be looked for when it is started, so that nothing is changed for one
+    /// that is not there.
+    ///
+    /// # Errors
+    /// It is surely not there.
+    pub fn look_for(program: &OsStr) -> std::result::Result<(), Self> {
+        let path = std::env::var_os("PATH");
+        let is_there = match path {
+            _ if program.as_bytes().contains(&b'/') => !files::is_absent(Path::new(program)),
+            Some(path) => {
+                std::env::split_paths(&path).any(|folder| !files::is_absent(&folder.join(program)))
+            }
+            None => true,
+        };
+        if is_there { Ok(()) } else { Err(Self::new(program, missing())) }
     }
 
     /// The exit code that says which of the two it is.
@@ -129,6 +150,11 @@ impl NotStarted {
     pub fn code(&self) -> u8 {
         if self.why.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE }
     }
+}
+
+/// What the operating system says of a file that is not there.
+fn missing() -> io::Error {
+    io::Error::from_raw_os_error(2)
 }
 
 impl fmt::Display for NotStarted {
@@ -166,5 +192,8 @@ mod tests {
         let code = |kind: io::ErrorKind| NotStarted::new("x".as_ref(), kind.into()).code();
         assert_eq!(code(io::ErrorKind::NotFound), 127);
         assert_eq!(code(io::ErrorKind::PermissionDenied), 126);
+        let found = |program: &str| NotStarted::look_for(program.as_ref()).map_err(|e| e.code());
+        assert_eq!((found("sh"), found("/bin/sh"), found("/etc/passwd")), (Ok(()), Ok(()), Ok(())));
+        assert_eq!((found("no-such-program"), found("/no/such")), (Err(127), Err(127)));
     }
 }

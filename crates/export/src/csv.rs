@@ -308,13 +308,39 @@ mod tests {
 
     #[test]
     fn names_that_may_be_read_as_something_else_are_in_quotes() {
-        let plain = ["a", "_a", "motor.rpm", "Mon", "may", "june1", "Δt", "monitor", "decay rate", "a b"];
+        let plain =
+            ["a", "_a", "motor.rpm", "Mon", "may", "june1", "Δt", "monitor", "decay rate", "a b"];
         for name in plain {
             assert_eq!(quoted(name), name);
         }
         let others = [
-            "", "1", "1a", "-", "NA", "n/a", "Null", "inf", "NaN", "true", "FALSE", ".a", "/a", "%", "# a",
-            "#a", " a", "a ", "a\t", "a,b", "a\nb", "14 Nov", "Nov 14", "nov-14", "MAY_5", "Tue 22:13", "²",
+            "",
+            "1",
+            "1a",
+            "-",
+            "NA",
+            "n/a",
+            "Null",
+            "inf",
+            "NaN",
+            "true",
+            "FALSE",
+            ".a",
+            "/a",
+            "%",
+            "# a",
+            "#a",
+            " a",
+            "a ",
+            "a\t",
+            "a,b",
+            "a\nb",
+            "14 Nov",
+            "Nov 14",
+            "nov-14",
+            "MAY_5",
+            "Tue 22:13",
+            "²",
         ];
         for name in others {
             assert_eq!(quoted(name), format!("\"{}\"", guarded(name)), "{name:?}");

@@ -202,8 +202,8 @@ fn a_chunk_ends_before_the_message_that_would_make_it_too_large() {
     let recorder = Recorder::open(&folder.0, options).unwrap();
     let id = recorder.declare(&[("pictures", Type::Channel, "")]).unwrap()[0];
     let mut producer = recorder.producer().unwrap();
-    for number in 0..14 {
-        producer.push_frame(id, 5_000 + i64::from(number), &[number; 400_000]).unwrap();
+    for number in 0..40 {
+        producer.push_frame(id, 5_000 + i64::from(number), &[number; 150_000]).unwrap();
         assert!(recorder.wait_durable(&producer, producer.next_sequence(), 60_000_000_000));
     }
     drop(producer);
@@ -213,10 +213,10 @@ fn a_chunk_ends_before_the_message_that_would_make_it_too_large() {
     to_mcap(&store, &request(&store, &["pictures"], i64::MIN, i64::MAX), &mut out).unwrap();
     let bytes = out.into_inner();
     let found = mcap::Summary::read(&bytes).unwrap().unwrap();
-    let chunks = found.chunk_indexes.iter().map(|chunk| chunk.uncompressed_size / 400_000);
-    assert_eq!(chunks.collect::<Vec<_>>(), [10, 4]);
+    let chunks = found.chunk_indexes.iter().map(|chunk| chunk.uncompressed_size / 150_000);
+    assert_eq!(chunks.collect::<Vec<_>>(), [27, 13]);
     let (found, _) = messages(&bytes);
-    assert_eq!(found["pictures"].len(), 14);
+    assert_eq!(found["pictures"].len(), 40);
 }
 
 #[test]

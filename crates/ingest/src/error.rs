@@ -83,7 +83,7 @@ impl fmt::Display for Error {
                     let store = store.display();
                     write!(
                         f,
-                        " (each of its segments was begun, one at least by each start of a recorder; to reuse \
+                        " (all its segments are begun, and each start of a recorder begins one; to reuse \
                          its oldest part from now on: baro init {store} --when-full recycle)"
                     )?;
                 }

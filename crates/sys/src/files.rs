@@ -38,6 +38,15 @@ pub fn exists(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
 }
 
+/// Whether there is surely nothing at `path`.
+#[must_use]
+pub fn is_absent(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_err_and(|error| {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
+        matches!(error.kind(), NotFound | NotADirectory)
+    })
+}
+
 /// Whether `path` is a file that can be read again: no pipe, socket or terminal.
 #[must_use]
 pub fn is_regular(path: &Path) -> bool {

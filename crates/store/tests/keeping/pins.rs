@@ -47,8 +47,7 @@ fn samples(store: &Store, id: u32) -> Result<usize, Error> {
 #[test]
 fn a_query_opened_before_a_release_has_what_was_settled_since() {
     let folder = Folder::init("pin-settled", 8, WhenFull::Recycle);
-    let recorder =
-        Recorder::open(&folder.0, Options { ring_bytes: 1 << 20, ..options() }).unwrap();
+    let recorder = Recorder::open(&folder.0, Options { ring_bytes: 1 << 20, ..options() }).unwrap();
     let names = [("frames", Type::Channel, ""), ("t", Type::F64, "K")];
     assert_eq!(recorder.declare(&names).unwrap(), [1, 2]);
     let pin = PinRequest { after_ns: 3_600_000_000_000, ..PinRequest::default() };

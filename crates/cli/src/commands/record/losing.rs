@@ -83,8 +83,8 @@ impl Losing {
         let full = trouble == Trouble::LogFull;
         if full && !self.full {
             say!(
-                "LOG FULL: nothing more is recorded, since each of {} segments was begun, one at least by each \
-                 start of a recorder; to reuse the oldest from now on, end this recorder, run: baro init {} \
+                "LOG FULL: nothing more is recorded: all {} segments of the log are begun, and each start of a \
+                 recorder begins one; to reuse the oldest from now on, end this recorder, run: baro init {} \
                  --when-full recycle, and start it again; or record into another store",
                 segments_usable,
                 store.display()

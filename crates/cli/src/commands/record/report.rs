@@ -216,8 +216,12 @@ fn print_text(opening: &Opening, recording: &Recording, store: &Path) {
         );
     }
     if recording.closed.refused_before > 0 {
+        let noted = match recording.closed.status.trouble {
+            Trouble::LogFull => "nor can this one, since the log is full",
+            _ => "gaps in the log now",
+        };
         out!(
-            "{} records were refused in an earlier run, which could not log it: gaps in the log now",
+            "{} records were refused in an earlier run, which could not log it: {noted}",
             recording.closed.refused_before
         );
     }
@@ -290,7 +294,7 @@ fn why_lost(recording: &Recording, store: &Path) -> Option<String> {
     }
     full.then(|| {
         format!(
-            "the log is full: each of its {} segments was begun, one at least by each start of a recorder; \
+            "the log is full: all its {} segments are begun, and each start of a recorder begins one; \
              make it reuse its oldest part with baro init {store} --when-full recycle, or record into \
              another store",
             growth.target

@@ -78,6 +78,9 @@ pub(super) fn hold(
     folders: &Folders,
     format: Format,
 ) -> Result<Outcome> {
+    for program in groups.iter().filter_map(|held| held.command.first()) {
+        NotStarted::look_for(program)?;
+    }
     termination::watch()?;
     let registry = folders.registry()?;
     let interposer = find_interposer();
