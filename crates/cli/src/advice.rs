@@ -8,7 +8,7 @@ mod order;
 mod place;
 mod verbs;
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::nearest::Nearest;
 use baro_sys::{files, identity, schedule};
 use clap::Command;
@@ -43,17 +43,19 @@ pub(crate) fn told(failure: &Failure, typed: &[OsString]) -> String {
         return said;
     };
     let next = match error.kind() {
+        _ if ["bind", "listen"].contains(&error.operation.as_str()) => {
+            failure::of_address(error.kind()).to_owned()
+        }
         // Some have said it.
         ErrorKind::PermissionDenied if !said.contains("root") => whose(&error.path),
         ErrorKind::NotFound if error.operation == "make folder" => place::unmakable(&error.path),
         ErrorKind::NotFound => missing(&error.path, typed),
         ErrorKind::AlreadyExists | ErrorKind::NotADirectory => place::in_the_way(&error.path),
         ErrorKind::ReadOnlyFilesystem => place::READ_ONLY.to_owned(),
-        ErrorKind::AddrInUse => place::TAKEN.to_owned(),
-        ErrorKind::AddrNotAvailable => place::NO_ADDRESS.to_owned(),
         ErrorKind::StorageFull if error.operation.ends_with("of shared memory") => {
             place::NO_MEMORY.to_owned()
         }
+        ErrorKind::StorageFull if !said.contains("room") => place::FULL.to_owned(),
         _ => String::new(),
     };
     said + &next
@@ -83,6 +85,12 @@ fn beheaded(path: &Path) -> Option<String> {
 fn no_store(said: &str, path: &Path, typed: &[OsString]) -> String {
     if let Some(next) = beheaded(path) {
         return format!("{said}{next}");
+    }
+    if path.starts_with("~") {
+        let name = path.display();
+        return format!(
+            "{name}: no store here; no shell has put your home in place of ~: write the whole path"
+        );
     }
     let swapped = order::swapped(path, typed);
     let bare = said.split("; make one with: ").next().unwrap_or(said);

@@ -157,6 +157,26 @@ fn where_nothing_can_be_settled_an_import_stops_and_gives_up_nothing() {
 }
 
 #[test]
+fn an_import_into_a_log_that_cannot_grow_says_why_it_kept_nothing() {
+    let folder = Folder::new("kept-grown");
+    let Some(small) = Small::mount(&folder, "12M") else { return };
+    let store = format!("{}/store", small.0);
+    let fill = ["--init", "64M", "--generate", "--interval", "100us", "--frame-bytes", "16K"];
+    let filled = run(&[&["record", &store, "--for", "1s", "--ring", "1M"][..], &fill].concat());
+    assert_eq!(filled.status.code(), Some(3), "{}", stderr(&filled));
+    let few = folder.path("few.csv");
+    std::fs::write(&few, lines("few", 1000)).unwrap();
+    // It is a matter of time whether it waits for room, or its recorder ends before.
+    for _ in 0..3 {
+        let output = run(&["import", &store, &few, "--format", "json"]);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&report["samples"], &report["samples_lost"]), (&json!(0), &json!(1000)));
+        let why = report["why_lost"].as_str().or(report["stopped"].as_str()).unwrap();
+        assert!(why.contains("the log is full"), "{why}");
+    }
+}
+
+#[test]
 fn a_stopped_import_tells_its_counts_and_its_repeat_adds_no_row_twice() {
     let folder = Folder::new("kept-signal");
     let store = folder.path("store");

@@ -152,6 +152,19 @@ impl NotStarted {
     }
 }
 
+/// What can be done where an address cannot be listened at; empty if that is said already, or unknown.
+#[must_use]
+pub fn of_address(why: io::ErrorKind) -> &'static str {
+    match why {
+        io::ErrorKind::AddrInUse => "; another program listens there: ss -lunpt tells which",
+        io::ErrorKind::AddrNotAvailable => {
+            "; this machine has no such address: ip addr tells which it has"
+        }
+        io::ErrorKind::PermissionDenied => "; ports below 1024 are for root: name one from 1024 on",
+        _ => "",
+    }
+}
+
 /// What the operating system says of a file that is not there.
 fn missing() -> io::Error {
     io::Error::from_raw_os_error(2)

@@ -7,7 +7,7 @@ use crate::metrics::Metrics;
 use crate::quota::Quota;
 use crate::repeats::Repeats;
 use crate::routes::App;
-use baro_command::failure::{Outcome, Result};
+use baro_command::failure::{Outcome, Result, of_address};
 use baro_command::listen::Listen;
 use baro_net::{Gate, Limits, Server, Tls, is_open};
 use baro_sys::tcp::is_loopback;
@@ -51,7 +51,9 @@ pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
         head_ns: options.stall.min(usual.head_ns),
         ..usual
     };
-    let server = Server::bind(http, limits)?.with(tls);
+    let server = Server::bind(http, limits)
+        .map_err(|error| format!("{error}{}", of_address(error.kind())))?
+        .with(tls);
     let asks = options.require_token || !http.iter().all(is_loopback);
     let app = App {
         lanes: Lanes::new(

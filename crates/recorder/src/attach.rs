@@ -50,7 +50,9 @@ pub fn attach(store: &Path, rings: Option<&Path>) -> Result<(Producer, Catalog)>
     search.refused.iter().for_each(|refused| why += &format!("; {refused}"));
     Err(Error::Setting {
         name: "rings to attach to",
-        expected: "one that no producer has (baro record STORE --attach N makes them)".to_owned(),
+        expected: "one that no producer has (its recorder makes them if it is started with --attach N: end it and \
+                   start it so, or come again when it has ended)"
+            .to_owned(),
         found: why,
     })
 }

@@ -1,7 +1,7 @@
 //! `baro serve`: from its options to a server, until it is told to stop.
 
 use crate::api::Api;
-use baro_command::failure::{Outcome, Result};
+use baro_command::failure::{Outcome, Result, of_address};
 use baro_command::serve::Serve;
 use baro_net::{Gate, Limits, Server, Tls, is_open};
 use baro_store::Store;
@@ -27,7 +27,9 @@ pub(crate) fn run(serve: &Serve) -> Result<Outcome> {
         body_bytes: BODY_BYTES_MAX,
         ..Limits::default()
     };
-    let server = Server::bind(&serve.http, limits)?.with(tls);
+    let server = Server::bind(&serve.http, limits)
+        .map_err(|error| format!("{error}{}", of_address(error.kind())))?
+        .with(tls);
     let asks = serve.require_token || !serve.http.iter().all(is_loopback);
     let api = Api::new(store, Gate::new(&serve.tokens, asks), serve);
     for address in server.addresses() {

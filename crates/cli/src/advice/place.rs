@@ -7,10 +7,7 @@ use std::path::Path;
 pub(super) const READ_ONLY: &str =
     "; its file system is mounted read-only: name another place, or mount it to be written";
 
-pub(super) const TAKEN: &str = "; another program listens there: ss -lunpt tells which";
-
-pub(super) const NO_ADDRESS: &str =
-    "; this machine has no such address: ip addr tells which it has";
+pub(super) const FULL: &str = "; make room on its file system, then come again";
 
 /// Rings are as large as they were asked for.
 pub(super) const NO_MEMORY: &str = "; a smaller --ring takes less";

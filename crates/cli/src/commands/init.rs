@@ -198,6 +198,14 @@ fn refuse_if_larger(path: &Path, needed_bytes: u64, free_bytes: Option<u64>) -> 
 
 /// Makes a store; shows progress on a terminal unless `quiet`.
 pub(crate) fn make(path: &Path, log_bytes: u64, how: How, quiet: bool) -> Result<Identity> {
+    if path.starts_with("~") {
+        let name = path.display();
+        return Err(Mistake::new(format!(
+            "{name}: no shell has put your home in place of ~: write the whole path, or ./{name} if the folder \
+             is to have that name"
+        ))
+        .into());
+    }
     let quiet = quiet || !baro_command::status_on_terminal();
     let when_full = if how.recycle { WhenFull::Recycle } else { WhenFull::Stop };
     let geometry =

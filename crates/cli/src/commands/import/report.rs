@@ -4,9 +4,10 @@
 use super::Arguments;
 use super::reading::Read;
 use crate::commands::print_json;
+use crate::commands::record::report::why_lost;
 use crate::failure::{Failure, Outcome, Result};
 use baro_ingest::{Fed, Place, Unkept};
-use baro_recorder::Closed;
+use baro_recorder::{Closed, Trouble};
 use baro_show::{plural, rfc3339};
 use baro_sys::termination;
 use serde_json::{Value, json};
@@ -51,6 +52,8 @@ pub(super) struct Report {
     unkept: Unkept,
     /// Records lost beside those.
     lost_records: u64,
+    /// Why this process's own recorder could not keep them, where nothing was stopped by that.
+    why_unkept: Option<String>,
     /// Why it ended before the end of the files.
     stopped: Option<Failure>,
     /// Where the reading ended, if that is not the end and no line was told before.
@@ -103,6 +106,14 @@ impl Report {
             _ => termination::requested()
                 .map(|signal| format!("stopped by {}", named(signal)).into()),
         };
+        let any = unkept.samples > 0 && stopped.is_none();
+        let why_unkept = closed.filter(|_| any).and_then(|closed| {
+            let why = why_lost(&closed.status, any, &arguments.store);
+            why.or_else(|| {
+                let trouble = &closed.status.trouble;
+                (*trouble != Trouble::None).then(|| trouble.to_string())
+            })
+        });
         // Where nothing was read nobody needs to be told with what to go on.
         let begun = lines > 0 || next.input > 0;
         // Where all was read there is nothing to go on with either.
@@ -119,6 +130,7 @@ impl Report {
             fed,
             unkept,
             lost_records,
+            why_unkept,
             stopped,
             next,
             begun,
@@ -213,6 +225,7 @@ impl Report {
                 plural(self.unkept.records + self.lost_records, "record")
             );
         }
+        self.why_unkept.iter().for_each(|why| out!("{why}"));
         if self.gone > 0 {
             out!(
                 "{} of them had been durable: the recorder reused their part of the log before they \
@@ -262,6 +275,7 @@ impl Report {
             "untimed": self.untimed.as_json(),
             "records_lost": self.unkept.records + self.lost_records,
             "samples_lost": self.unkept.samples,
+            "why_lost": self.why_unkept,
             "first_line_not_kept": self.resume().map(place),
             "stopped": self.stopped.as_ref().map(Failure::to_string),
             "damage": self.damage,

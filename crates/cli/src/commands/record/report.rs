@@ -7,7 +7,7 @@ use crate::size::{show_bytes, show_ns};
 use baro_ingest::Fed;
 use baro_log::Held;
 use baro_promises::Look;
-use baro_recorder::{Opening, Recorder, Trouble};
+use baro_recorder::{Opening, Recorder, Status, Trouble};
 use baro_show::{plural, rfc3339};
 use baro_store::{Damage, SettlingStatus};
 use serde_json::{Value, json};
@@ -204,7 +204,9 @@ fn print_text(opening: &Opening, recording: &Recording, store: &Path) {
     // Of what never happened there is no longest.
     let longest = if status.syncs == 0 { String::new() } else { longest() };
     out!("lost: {}{longest}", lost_words(recording));
-    if let Some(why) = why_lost(recording, store) {
+    if let Some(why) =
+        why_lost(&recording.closed.status, recording.lost() > 0 || recording.closed.left > 0, store)
+    {
         out!("{why}");
     }
     if recording.closed.left > 0 {
@@ -276,15 +278,14 @@ fn lost_words(recording: &Recording) -> String {
 }
 
 /// Why the log took no more at the end, and what to do.
-fn why_lost(recording: &Recording, store: &Path) -> Option<String> {
-    let trouble = &recording.closed.status.trouble;
-    let any_lost = recording.lost() > 0 || recording.closed.left > 0;
+pub(crate) fn why_lost(status: &Status, any_lost: bool, store: &Path) -> Option<String> {
+    let trouble = &status.trouble;
     if let (Trouble::Held { young, .. }, true) = (trouble, any_lost) {
         let shorter = if *young > 0 { "; keep less (--keep), or make a larger log" } else { "" };
         return Some(format!("{trouble}{shorter}"));
     }
-    let full = recording.closed.status.trouble == Trouble::LogFull;
-    let (store, growth) = (store.display(), &recording.closed.status.growth);
+    let full = *trouble == Trouble::LogFull;
+    let (store, growth) = (store.display(), &status.growth);
     if full && growth.grown < growth.target {
         return Some(format!(
             "the log is full with {} of its {} segments: expected room for the others on the file system of \
