@@ -44,7 +44,7 @@ pub(crate) fn told(failure: &Failure, typed: &[OsString]) -> String {
     };
     let next = match error.kind() {
         _ if ["bind", "listen"].contains(&error.operation.as_str()) => {
-            failure::of_address(error.kind()).to_owned()
+            failure::of_address(error).to_owned()
         }
         // Some have said it.
         ErrorKind::PermissionDenied if !said.contains("root") => whose(&error.path),
@@ -55,7 +55,11 @@ pub(crate) fn told(failure: &Failure, typed: &[OsString]) -> String {
         ErrorKind::StorageFull if error.operation.ends_with("of shared memory") => {
             place::NO_MEMORY.to_owned()
         }
-        ErrorKind::StorageFull if !said.contains("room") => place::FULL.to_owned(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+            if !said.replace(&*error.path.to_string_lossy(), "").contains("room") =>
+        {
+            place::FULL.to_owned()
+        }
         _ => String::new(),
     };
     said + &next
@@ -203,8 +207,8 @@ pub(crate) fn suggest(mistake: &mut clap::Error, typed: &[OsString]) {
 
 /// What the parser says of a number that it cannot read, and what we say.
 const NUMBERS: [(&str, &str); 5] = [
-    ("invalid digit found in string", "expected a whole number"),
-    ("cannot parse integer from empty string", "expected a whole number"),
+    ("invalid digit found in string", "expected a whole number from 0 on"),
+    ("cannot parse integer from empty string", "expected a whole number from 0 on"),
     ("number too large to fit in target type", "expected a smaller number"),
     ("invalid float literal", "expected a number"),
     ("cannot parse float from empty string", "expected a number"),
@@ -242,7 +246,9 @@ pub(crate) fn of_mistake(mistake: &clap::Error, typed: &[OsString]) -> String {
         let is_it = |word: &str| {
             word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
         };
-        typed.iter().any(|word| word.to_str().is_some_and(is_it))
+        // What stands behind -- is a command's.
+        let ours = typed.iter().take_while(|word| *word != "--");
+        ours.filter_map(|word| word.to_str()).any(is_it)
     };
     let has_file = has("--config");
     let variable = std::env::var_os("BARO_CONFIG").filter(|file| !file.is_empty());
@@ -256,7 +262,7 @@ pub(crate) fn of_mistake(mistake: &clap::Error, typed: &[OsString]) -> String {
         }
         // It needs --generate: of the kernel's counters another option has it.
         Mistake::MissingRequiredArgument
-            if has("--interval") && has("--proc") && !has("--generate") =>
+            if found.as_deref() == Some("--generate") && has("--interval") && has("--proc") =>
         {
             "--interval is that of generated frames; between two readings of the kernel's counters: \
              --proc-interval TIME\n"

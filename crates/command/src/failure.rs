@@ -154,13 +154,19 @@ impl NotStarted {
 
 /// What can be done where an address cannot be listened at; empty if that is said already, or unknown.
 #[must_use]
-pub fn of_address(why: io::ErrorKind) -> &'static str {
-    match why {
-        io::ErrorKind::AddrInUse => "; another program listens there: ss -lunpt tells which",
+pub fn of_address(error: &baro_sys::Error) -> &'static str {
+    let address = error.path.to_string_lossy();
+    let port = address.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; another program listens there (ss -lunpt tells which), or it was given twice"
+        }
         io::ErrorKind::AddrNotAvailable => {
             "; this machine has no such address: ip addr tells which it has"
         }
-        io::ErrorKind::PermissionDenied => "; ports below 1024 are for root: name one from 1024 on",
+        io::ErrorKind::PermissionDenied if port.is_some_and(|port| port < 1024) => {
+            "; ports below 1024 are for root: name one from 1024 on"
+        }
         _ => "",
     }
 }

@@ -25,6 +25,8 @@ const CHANNELS_MAX: usize = 65_000;
 const CHUNK_BYTES: u64 = 4 << 20;
 /// Of a message in a chunk, beside its payload.
 const MESSAGE_HEAD_BYTES: u64 = 31;
+/// Of a channel and its schema in a chunk, beside names and schema, about.
+const CHANNEL_BYTES: u64 = 128;
 /// With more topics than this there are no indexes of messages.
 const INDEXED_CHANNELS_MAX: usize = 256;
 
@@ -80,13 +82,16 @@ struct File<W: Write + Seek> {
     notes: Option<u16>,
     /// Messages of each channel so far.
     sequences: HashMap<u16, u32>,
-    /// Bytes of messages in the chunk that is being written.
+    /// Bytes of messages, channels and schemas in the chunk that is being written.
     chunk_bytes: u64,
 }
 
 impl<W: Write + Seek> File<W> {
     /// A channel for a topic; made at its first message, so that what was not recorded is not listed.
-    fn channel(writer: &mut Writer<W>, topic: &Topic) -> Result<u16> {
+    fn channel(&mut self, topic: &Topic) -> Result<u16> {
+        let schema_bytes = topic.schema.as_ref().map_or(0, |schema| schema.len());
+        self.chunk_bytes += CHANNEL_BYTES + (schema_bytes + topic.name.len() * 2) as u64;
+        let writer = &mut self.writer;
         let schema = match &topic.schema {
             Some(schema) => {
                 writer.add_schema(&topic.name, Topic::SCHEMA_ENCODING, schema.as_bytes())?
@@ -102,7 +107,7 @@ impl<W: Write + Seek> File<W> {
         let channel = match self.channels.get(&message.key) {
             Some(channel) => *channel,
             None => {
-                let channel = Self::channel(&mut self.writer, message.topic)?;
+                let channel = self.channel(message.topic)?;
                 self.channels.insert(message.key, channel);
                 channel
             }
@@ -159,7 +164,7 @@ impl<W: Write + Seek> Sink for Output<'_, W> {
         let channel = match self.file.notes {
             Some(channel) => channel,
             None => {
-                let channel = File::channel(&mut self.file.writer, &Topic::notes())?;
+                let channel = self.file.channel(&Topic::notes())?;
                 *self.file.notes.insert(channel)
             }
         };

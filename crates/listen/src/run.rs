@@ -52,7 +52,7 @@ pub(crate) fn run(listen: &Listen) -> Result<Outcome> {
         ..usual
     };
     let server = Server::bind(http, limits)
-        .map_err(|error| format!("{error}{}", of_address(error.kind())))?
+        .map_err(|error| format!("{error}{}", of_address(&error)))?
         .with(tls);
     let asks = options.require_token || !http.iter().all(is_loopback);
     let app = App {

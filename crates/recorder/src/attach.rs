@@ -50,9 +50,12 @@ pub fn attach(store: &Path, rings: Option<&Path>) -> Result<(Producer, Catalog)>
     search.refused.iter().for_each(|refused| why += &format!("; {refused}"));
     Err(Error::Setting {
         name: "rings to attach to",
-        expected: "one that no producer has (its recorder makes them if it is started with --attach N: end it and \
-                   start it so, or come again when it has ended)"
-            .to_owned(),
+        expected: match found.len() {
+            0 => "those of a recorder that was started with --attach N (if one runs: end it and start it so, or \
+                  come again when it has ended)",
+            _ => "one that no producer has (there are as many as its recorder's --attach N says)",
+        }
+        .to_owned(),
         found: why,
     })
 }

@@ -28,7 +28,7 @@ pub(crate) fn run(serve: &Serve) -> Result<Outcome> {
         ..Limits::default()
     };
     let server = Server::bind(&serve.http, limits)
-        .map_err(|error| format!("{error}{}", of_address(error.kind())))?
+        .map_err(|error| format!("{error}{}", of_address(&error)))?
         .with(tls);
     let asks = serve.require_token || !serve.http.iter().all(is_loopback);
     let api = Api::new(store, Gate::new(&serve.tokens, asks), serve);

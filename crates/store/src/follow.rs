@@ -5,6 +5,7 @@
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
+use crate::index::Patience;
 use crate::mask::Mask;
 use crate::read::{LiveBlock, Notes, RecordRef};
 use crate::segments::SegmentRef;
@@ -24,6 +25,8 @@ pub struct Follow {
     /// Where it is in its segment, and the CRC that it names; 0 if that is still to be found.
     offset: u64,
     previous_crc: u32,
+    /// All of its session has been passed.
+    ended: bool,
 }
 
 /// Looks at a log that is written faster than it is looked at.
@@ -76,8 +79,8 @@ impl Store {
     ) -> Result<Notes> {
         let (mut notes, mut blocks) = (Notes::default(), Blocks::new()?);
         let mut unfolded = UnfoldedSamples::default();
-        // Without the segment of the place nobody knows how many blocks it had: it went round, or with its pin.
-        let mut is_there = self.identity.when_full == WhenFull::Stop;
+        let mut patience = Patience::new(self.identity.when_full);
+        let mut last: Option<(AnyFile, &SegmentRef)> = None;
         for segment in &self.segments.started {
             let header = &segment.header;
             if header.epoch < place.epoch {
@@ -89,9 +92,14 @@ impl Store {
                 if !place.may_leave(&mut walk, self.segments.newest_epoch)? {
                     break;
                 }
-                place.enter(segment, is_there, &mut notes);
+                // It was reused while it was read, or before; or it is a copy that went with its pin.
+                let mut gone = || match (self.identity.when_full, &last) {
+                    (WhenFull::Stop, _) => Ok(false),
+                    (WhenFull::Recycle, None) => Ok(true),
+                    (_, Some((file, segment))) => patience.recycled(file, segment, true),
+                };
+                place.enter(segment, &mut gone, &mut notes)?;
             }
-            is_there = true;
             if !place.find(&mut walk)? {
                 break;
             }
@@ -108,6 +116,7 @@ impl Store {
                     return Ok(notes);
                 }
             }
+            last = Some((file, segment));
         }
         Ok(notes)
     }
@@ -132,13 +141,22 @@ impl Follow {
         Ok(proven)
     }
 
-    /// Goes to the start of a later segment; `is_there`: the one before was read to its end.
-    fn enter(&mut self, segment: &SegmentRef, is_there: bool, notes: &mut Notes) {
+    /// Goes to the start of a later segment. `gone`: whether the one before was reused, so that nobody knows how
+    /// many blocks it had.
+    fn enter(
+        &mut self,
+        segment: &SegmentRef,
+        gone: &mut dyn FnMut() -> Result<bool>,
+        notes: &mut Notes,
+    ) -> Result<()> {
         let header = &segment.header;
         let same = header.session == self.session;
-        if same && header.first_block > self.sequence {
-            let (expected, found) = (self.sequence, header.first_block);
-            if !is_there || header.epoch > self.epoch + 1 {
+        // Of a session that began meanwhile, what it wrote before this segment.
+        let expected = if same { self.sequence } else { 0 };
+        let skipped = header.epoch > self.epoch + 1;
+        if header.first_block > expected && (same || skipped) {
+            let found = header.first_block;
+            if gone()? {
                 notes.blocks_recycled += found - expected;
             } else {
                 let (file, source) = (segment.file.name(), Source::Sequence { expected, found });
@@ -146,15 +164,16 @@ impl Follow {
                 notes.take_damage(Damage { file, offset: 64, source, loss });
             }
         }
-        // A session that began meanwhile: what it wrote before has gone round.
-        if !same && header.epoch > self.epoch + 1 {
-            notes.blocks_recycled += header.first_block;
+        // And of the session before, what was written behind the place: one block at least, or its end.
+        if !same && self.session != 0 && !self.ended && gone()? {
+            notes.blocks_recycled += 1;
         }
         // Of a segment that begins again after a failure what was handed out is passed over.
         let sequence =
             if same { self.sequence.max(header.first_block) } else { header.first_block };
         *self =
             Follow { epoch: header.epoch, session: header.session, sequence, ..Follow::default() };
+        Ok(())
     }
 
     /// Moves a walk to this place; false if it is not written yet.
@@ -170,7 +189,7 @@ impl Follow {
         walk.rewind();
         while walk.scan().sequence() < self.sequence {
             match walk.next_header()? {
-                FoundHeader::Block(_) => {}
+                FoundHeader::Block(header) => self.ended = header.is_end_mark(),
                 FoundHeader::End(_) => match walk.find_proof()? {
                     Some((at, header)) => walk.resume(at, &header),
                     None => return Ok(false),
@@ -184,5 +203,6 @@ impl Follow {
         self.sequence = header.sequence + 1;
         self.offset = offset + header.block_bytes() as u64;
         self.previous_crc = header.crc;
+        self.ended = header.is_end_mark();
     }
 }

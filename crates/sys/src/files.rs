@@ -41,10 +41,7 @@ pub fn exists(path: &Path) -> bool {
 /// Whether there is surely nothing at `path`.
 #[must_use]
 pub fn is_absent(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_err_and(|error| {
-        use std::io::ErrorKind::{NotADirectory, NotFound};
-        matches!(error.kind(), NotFound | NotADirectory)
-    })
+    std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 /// Whether `path` is a file that can be read again: no pipe, socket or terminal.

@@ -371,14 +371,13 @@ fn label(field: &Field<'_>) -> Result<bool, Fault> {
 
 fn two(a: &Field<'_>, b: &Field<'_>) -> Fault {
     let (a_name, b_name) = (quote(&a.text), quote(&b.text));
-    let is_day =
-        |field: &Field<'_>| ["date", "day"].iter().any(|day| field.text.eq_ignore_ascii_case(day));
     // Half of a time would put all rows of a day at midnight.
-    let next = if is_day(a) || is_day(b) {
-        "if one has the day and the other one the time of day, join them to one before".to_owned()
-    } else {
-        format!("--columns {a_name}=skip or --columns {b_name}=skip says which counts")
-    };
+    let is_day = |field: &Field<'_>| field.text.eq_ignore_ascii_case("date");
+    let both =
+        "if one has the day and the other one the time of day, join them to one before; else ";
+    let both = if is_day(a) || is_day(b) { both } else { "" };
+    let next =
+        format!("{both}--columns {a_name}=skip or --columns {b_name}=skip says which counts");
     let said = format!("expected one column of its kind, found {a_name:?} and {b_name:?} ({next})");
     refused(b.offset, said)
 }

@@ -419,7 +419,8 @@ fn a_first_line_that_says_nothing_is_told_as_that() {
         ("time,sensor,temp\n", "header: expected a column value beside \"sensor\""),
         (
             "date,time,temp\n",
-            "header: expected one column of its kind, found \"date\" and \"time\"",
+            "found \"date\" and \"time\" (if one has the day and the other one the time of day, join them to one \
+             before; else --columns date=skip or --columns time=skip says which counts)",
         ),
         ("time,a,a\n", "header: expected each name once, found \"a\" twice"),
         ("time,,a\n", "header: expected a name for each column"),

@@ -5,7 +5,7 @@
 use crate::common::{Folder, options};
 use baro_ondisk::{Kind, Type, WhenFull};
 use baro_recorder::{Options, Recorder};
-use baro_store::{Filter, Interval, Query, Reading, RecordRef, Store, verify};
+use baro_store::{Filter, Follow, Interval, Query, Reading, RecordRef, Store, verify};
 use baro_sys::storage::Access;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -158,37 +158,74 @@ fn what_went_round_before_it_was_followed_is_told() {
     assert!(seen < frames && notes.blocks_recycled > 0, "{seen} of {frames}: {notes:?}");
 }
 
-/// However much has gone round of what was to be followed: it is counted, and nothing is called damaged.
+/// However much has gone round of what was to be followed, in one session or in many: it is counted, and
+/// nothing is called damaged.
 #[test]
 fn a_place_that_goes_round_is_not_called_damaged() {
-    let folder = Folder::init("follow-round", 4, WhenFull::Recycle);
+    for (of_session, name) in [(i64::MAX, "follow-round"), (10, "follow-sessions")] {
+        let folder = Folder::init(name, 4, WhenFull::Recycle);
+        let mut store = Store::open(&folder.0).unwrap();
+        let (mut place, mut time_ns, mut losses) = (None, 0, 0);
+        while losses < 100 {
+            let recorder = Recorder::open(&folder.0, options()).unwrap();
+            let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+            let mut ring = recorder.producer().unwrap();
+            for _ in 0..of_session {
+                ring.push_frame(id, time_ns, &[7; 60_000]).unwrap();
+                assert!(recorder.wait_durable(&ring, ring.next_sequence(), 60_000_000_000));
+                store.refresh().unwrap();
+                let place: &mut Follow = place.get_or_insert_with(|| store.end().unwrap());
+                let mut first = None;
+                let notes = store.follow(&mut place.clone(), |record| {
+                    first = first.or((record.kind == Kind::Frame).then_some(record.time_ns));
+                    ControlFlow::Continue(())
+                });
+                let notes = notes.unwrap();
+                assert_eq!(notes.damage, [], "{name}: after {time_ns} frames");
+                let all = first == (time_ns > 0).then_some(1);
+                assert_eq!(all, notes.blocks_recycled == 0, "{name}: {first:?} {notes:?}");
+                time_ns += 1;
+                losses += u64::from(!all);
+                if losses == 100 {
+                    break;
+                }
+            }
+            drop(ring);
+            assert_eq!(recorder.close().left, 0);
+        }
+    }
+}
+
+/// Whoever is slow is overtaken while he reads.
+#[test]
+fn what_goes_round_while_it_is_followed_is_not_called_damaged() {
+    let folder = Folder::init("follow-overtaken", 4, WhenFull::Recycle);
+    let mut store = Store::open(&folder.0).unwrap();
+    let mut place = store.end().unwrap();
     let recorder = Recorder::open(&folder.0, options()).unwrap();
     let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
     let mut ring = recorder.producer().unwrap();
-    let mut push = |time_ns| {
-        ring.push_frame(id, time_ns, &[7; 60_000]).unwrap();
-        assert!(recorder.wait_durable(&ring, ring.next_sequence(), 60_000_000_000));
-    };
-    push(0);
-    let mut store = Store::open(&folder.0).unwrap();
-    let place = store.end().unwrap();
-    let mut losses = 0;
-    for time_ns in 1.. {
-        push(time_ns);
-        store.refresh().unwrap();
-        let mut first = None;
-        let notes = store.follow(&mut place.clone(), |record| {
-            first.get_or_insert(record.time_ns);
-            ControlFlow::Continue(())
-        });
-        let notes = notes.unwrap();
-        assert_eq!(notes.damage, [], "after {time_ns} frames");
-        assert_eq!(first == Some(1), notes.blocks_recycled == 0, "{first:?}: {notes:?}");
-        losses += u64::from(notes.blocks_recycled > 0);
-        if losses > 300 {
-            break;
+    let mut push = |times: std::ops::Range<i64>| {
+        for time_ns in times {
+            ring.push_frame(id, time_ns, &[7; 60_000]).unwrap();
+            assert!(recorder.wait_durable(&ring, ring.next_sequence(), 60_000_000_000));
         }
-    }
+    };
+    push(0..50);
+    store.refresh().unwrap();
+    let mut seen = 0;
+    let notes = store.follow(&mut place, |record| {
+        if record.kind == Kind::Frame {
+            seen += 1;
+            if seen == 2 {
+                push(50..120);
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    let notes = notes.unwrap();
+    assert_eq!(notes.damage, [], "{notes:?}");
+    assert!(seen < 50 && notes.blocks_recycled > 0, "{seen} seen: {notes:?}");
 }
 
 /// From a place on, each once, whatever has gone round or is still under way.

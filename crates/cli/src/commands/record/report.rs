@@ -218,9 +218,10 @@ fn print_text(opening: &Opening, recording: &Recording, store: &Path) {
         );
     }
     if recording.closed.refused_before > 0 {
-        let noted = match recording.closed.status.trouble {
-            Trouble::LogFull => "nor can this one, since the log is full",
-            _ => "gaps in the log now",
+        let mut rings = recording.closed.status.rings.iter();
+        let noted = match rings.any(|ring| ring.refused_unlogged > 0) {
+            true => "nor could this one, of all that were refused",
+            false => "gaps in the log now",
         };
         out!(
             "{} records were refused in an earlier run, which could not log it: {noted}",
