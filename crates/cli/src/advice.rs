@@ -4,6 +4,7 @@
 //! Invariant: nothing is guessed: what is said was looked at when the failure was met. Held by
 //! `a_mistake_says_what_is_wrong_and_what_to_do`.
 
+mod options;
 mod order;
 mod place;
 mod verbs;
@@ -95,6 +96,15 @@ fn no_store(said: &str, path: &Path, typed: &[OsString]) -> String {
         return format!(
             "{name}: no store here; no shell has put your home in place of ~: write the whole path"
         );
+    }
+    if let Some(name) = order::with_blanks(path, typed) {
+        return format!(
+            "{}: no store here; its name has blanks and needs quotes: \"{name}\"",
+            path.display()
+        );
+    }
+    if let (Some("help"), Some(verb)) = (path.to_str(), typed.get(1)) {
+        return format!("help: no store here; more with: baro help {}", verb.to_string_lossy());
     }
     let swapped = order::swapped(path, typed);
     let bare = said.split("; make one with: ").next().unwrap_or(said);
@@ -194,6 +204,14 @@ pub(crate) fn suggest(mistake: &mut clap::Error, typed: &[OsString]) {
             mistake.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
         }
     }
+    let asked = typed.get(1).and_then(|verb| verb.to_str()).unwrap_or_default();
+    let found = mistake.get(ContextKind::InvalidArg).map(ToString::to_string);
+    if mistake.kind() == Mistake::UnknownArgument
+        && let Some(instead) = found.and_then(|found| options::instead_of(asked, &found))
+    {
+        mistake.remove(ContextKind::SuggestedArg);
+        mistake.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
+    }
     let verb = mistake.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
     let verb =
         verb.filter(|verb| typed.get(1).is_some_and(|typed| typed.as_os_str() == verb.as_str()));
@@ -271,6 +289,11 @@ pub(crate) fn of_mistake(mistake: &clap::Error, typed: &[OsString]) -> String {
         Mistake::TooManyValues => {
             let option = found.map_or("It".to_owned(), |found| found);
             format!("{option} takes no value: write it alone, or leave it out\n")
+        }
+        Mistake::InvalidSubcommand if typed.get(1).is_some_and(|word| is_store(Path::new(word))) => {
+            let store = typed.get(1).map(|word| word.to_string_lossy()).unwrap_or_default();
+            let verb = typed.get(2).map_or("info".into(), |verb| verb.to_string_lossy());
+            format!("{store} is a store: the verb comes first: baro {verb} {store}\n")
         }
         Mistake::UnknownArgument => {
             let word = found.filter(|found| !found.starts_with('-'));

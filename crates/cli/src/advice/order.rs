@@ -22,12 +22,25 @@ pub(super) fn swapped(taken: &Path, typed: &[OsString]) -> String {
 pub(super) fn of_word(found: &str, typed: &[OsString]) -> String {
     let verb = typed.get(1).and_then(|verb| verb.to_str()).unwrap_or_default();
     let (word, words) = (Path::new(found), typed.get(2..).unwrap_or_default());
+    let last = before_word(found, words);
+    if last.is_some_and(is_number) && UNITS.contains(&found) {
+        return format!(
+            "A number and its unit are one word: {}{found}\n",
+            last.unwrap_or_default()
+        );
+    }
     let mut before = words.iter().map(Path::new).take_while(|typed| *typed != word);
     let has_store = before.any(is_store);
     if takes_store(verb) && is_store(word) && !has_store {
         return format!("{found} is a store: STORE comes first\n");
     }
+    let is_day = found.starts_with(|first: char| first.is_ascii_digit());
     match verb {
+        "export" if is_day && words.iter().any(|word| word == "--from") => {
+            format!("The end is an option: --to {found}\n")
+        }
+        "pin" if !has_name(words) => format!("The name of a pin is an option: --name {found}\n"),
+        "blk" if !found.contains('.') => format!("The disk is an option: --device {found}\n"),
         "export" => "Some series only: --series NAME, once for each\n".to_owned(),
         "init" if size::bytes(found).is_ok() => {
             format!("The size of the log is an option: --size {found}\n")
@@ -37,6 +50,39 @@ pub(super) fn of_word(found: &str, typed: &[OsString]) -> String {
             .to_owned(),
         _ => String::new(),
     }
+}
+
+/// Units as people write them, behind a blank.
+const UNITS: [&str; 24] = [
+    "ns", "us", "ms", "s", "sec", "seconds", "m", "min", "minutes", "h", "hours", "d", "days", "w",
+    "K", "M", "G", "T", "KB", "MB", "GB", "KiB", "MiB", "GiB",
+];
+
+/// The word that stands before the last `found`.
+fn before_word<'a>(found: &str, words: &'a [OsString]) -> Option<&'a str> {
+    let at = words.iter().rposition(|word| word == found)?;
+    words.get(at.checked_sub(1)?)?.to_str()
+}
+
+fn is_number(word: &str) -> bool {
+    word.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+fn has_name(words: &[OsString]) -> bool {
+    words.iter().filter_map(|word| word.to_str()).any(|word| word.starts_with("--name"))
+}
+
+/// The store that a word and those behind it are together: its name has blanks and stood in no quotes.
+pub(super) fn with_blanks(taken: &Path, typed: &[OsString]) -> Option<String> {
+    let mut words = typed.iter().skip_while(|word| Path::new(word) != taken);
+    let mut name = words.next()?.to_str()?.to_owned();
+    for word in words.take(4) {
+        name = format!("{name} {}", word.to_str()?);
+        if is_store(Path::new(&name)) {
+            return Some(name);
+        }
+    }
+    None
 }
 
 /// Whether the first word behind a verb is a store.

@@ -4,7 +4,7 @@
 //! below.
 
 /// Words of others, and what to type instead.
-const OTHERS: [(&[&str], &str); 8] = [
+const OTHERS: [(&[&str], &str); 14] = [
     (
         &["write", "push", "put", "insert", "append", "add", "load"],
         "to write, use baro record (what comes in) or baro import (files)",
@@ -21,6 +21,12 @@ const OTHERS: [(&[&str], &str); 8] = [
     ),
     (&["create", "new", "make"], "to make a store, use baro init"),
     (&["ls", "series"], "to see names, use baro list"),
+    (&["stats", "status"], "what a store holds is told by baro info, what comes in by baro watch"),
+    (&["start", "run"], "to record, use baro record; to answer over HTTP, baro serve"),
+    (&["convert"], "to write files of another form, use baro export"),
+    (&["copy", "cp", "clone"], "to copy a store, use baro backup"),
+    (&["monitor"], "to see what comes in, use baro watch; which programs write, baro top"),
+    (&["compact", "vacuum"], "to move samples out of the log into runs, use baro settle"),
     (&["check", "fsck", "repair"], "to look for damage, use baro verify; to rescue, baro recover"),
 ];
 
