@@ -10,6 +10,7 @@
 mod again;
 mod beside;
 mod deleted;
+mod kind;
 mod packed;
 mod progress;
 mod reading;
@@ -140,7 +141,7 @@ impl Arguments {
         let packed = is_packed(file);
         let plain = if packed { Path::new(file.file_stem().unwrap_or_default()) } else { file };
         let ending = plain.extension().and_then(|ending| ending.to_str());
-        let by_name = match ending {
+        let by_name = match ending.map(str::to_ascii_lowercase).as_deref() {
             Some("csv" | "tsv") => Some(Input::Csv),
             Some("ndjson" | "jsonl" | "json") => Some(Input::Json),
             Some("parquet") => Some(Input::Parquet),
@@ -162,6 +163,9 @@ impl Arguments {
                  unpack it before"
             )
             .into());
+        }
+        if let Some(input) = found.filter(|_| !packed) {
+            kind::refuse_other(file, input)?;
         }
         found.ok_or_else(|| {
             let file = file.display();
