@@ -133,7 +133,9 @@ fn a_full_log_refuses_and_counts_and_a_recycled_one_keeps_the_newest() {
             assert!(found.len() > 200 && taken.starts_with(&found));
         } else {
             assert_eq!((taken.len(), closed.left), (800, 0));
-            assert!(found.len() > 200 && taken.ends_with(&found));
+            // Two segments are whole. On a slow machine each record has a block of its own, of three units.
+            let alone = 2 * ((1 << 20) / (3 * 4096) - 1);
+            assert!(found.len() >= alone && taken.ends_with(&found), "{} of {alone}", found.len());
         }
     }
 }
