@@ -173,7 +173,7 @@ fn print_pins(store: &Store, info: &Info, is_recorded: bool) {
         let name = if pin.name.is_empty() { "no name" } else { &pin.name };
         let (from_ns, to_ns) = pin.window_ns();
         let (from, to) = (time::show(from_ns), time::show(to_ns));
-        let state = super::pin::state(pin);
+        let state = super::pin::said_state(pin, is_recorded);
         let why = super::pin::why(pin, is_recorded);
         out!("pin       {:016x} {name} ({state}): {from} to {to}{why}", pin.id);
     }

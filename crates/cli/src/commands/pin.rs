@@ -124,12 +124,17 @@ fn print(pin: &Pin, is_recorded: bool) {
     out!(
         "{:016x} {:7} {} to {}{}{}",
         pin.id,
-        if is_left(pin, is_recorded) { "left" } else { state(pin) },
+        said_state(pin, is_recorded),
         time::show(from_ns),
         time::show(to_ns),
         if pin.name.is_empty() { String::new() } else { format!(" {:?}", pin.name) },
         why(pin, is_recorded),
     );
+}
+
+/// Its state as people read it: what nobody ends any more is not called open.
+pub(super) fn said_state(pin: &Pin, is_recorded: bool) -> &'static str {
+    if is_left(pin, is_recorded) { "left" } else { state(pin) }
 }
 
 /// Whether it is open and its window is over, and nobody ends it, since nobody records: its recorder ended before.
@@ -149,7 +154,7 @@ pub(super) fn why(pin: &Pin, is_recorded: bool) -> String {
     }
 }
 
-pub(super) fn state(pin: &Pin) -> &'static str {
+fn state(pin: &Pin) -> &'static str {
     match pin.state {
         PinState::Asked => "asked",
         PinState::Open => "open",
@@ -192,6 +197,7 @@ mod tests {
         assert_eq!(why(&Pin { after_ns: 3_600_000_000_000, ..left.clone() }, false), "");
         let said = ": its recorder ended before the window did, so it has what came until then";
         assert_eq!(why(&left, false), said);
+        assert_eq!((said_state(&left, true), said_state(&left, false)), ("open", "left"));
         let short = Pin { reason: "1 s is missing".to_owned(), ..left };
         assert_eq!(why(&short, false), format!("{said}; 1 s is missing"));
         assert_eq!(why(&Pin { state: PinState::Short, ..short }, false), ": 1 s is missing");

@@ -3,9 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 use crate::common::{Folder, options};
+use baro_log::set_when_full;
 use baro_ondisk::{Kind, Type, WhenFull};
 use baro_recorder::{Options, Recorder};
 use baro_store::{Filter, Follow, Interval, Query, Reading, RecordRef, Store, verify};
+use baro_sys::disk::Disk;
 use baro_sys::storage::Access;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -194,6 +196,34 @@ fn a_place_that_goes_round_is_not_called_damaged() {
             assert_eq!(recorder.close().left, 0);
         }
     }
+}
+
+/// A store that is held open while `init --when-full` says that its log goes round from now on.
+#[test]
+fn a_log_that_is_made_to_go_round_is_not_called_damaged_by_who_has_it_open() {
+    let folder = Folder::init("switched", 4, WhenFull::Stop);
+    let mut store = Store::open(&folder.0).unwrap();
+    let disk = Disk::open(&folder.0).unwrap();
+    let mut time_ns = 0;
+    for when_full in [WhenFull::Stop, WhenFull::Recycle] {
+        set_when_full(&disk, &folder.0, when_full).unwrap();
+        let recorder = Recorder::open(&folder.0, options()).unwrap();
+        let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+        let mut ring = recorder.producer().unwrap();
+        let count = if when_full == WhenFull::Stop { 20 } else { 100 };
+        for _ in 0..count {
+            ring.push_frame(id, time_ns, &[7; 60_000]).unwrap();
+            time_ns += 1;
+            assert!(recorder.wait_durable(&ring, ring.next_sequence(), 60_000_000_000));
+            store.refresh().unwrap();
+            assert_eq!(store.damage(), [], "{when_full:?}: after {time_ns} frames");
+        }
+        drop(ring);
+        assert_eq!(recorder.close().left, 0);
+    }
+    assert_eq!(store.identity().when_full, WhenFull::Recycle);
+    let first = store.info().unwrap().times_ns.unwrap().0;
+    assert!(first > 20, "what the first session wrote has gone round: {first}");
 }
 
 /// Whoever is slow is overtaken while he reads.
