@@ -36,6 +36,42 @@ fn start(arguments: &[&str], mark: &str) -> (Child, BufReader<ChildStderr>, Stri
     }
 }
 
+/// A pipe has once what comes: of what one recorder has read the next one finds nothing.
+#[test]
+fn what_is_read_when_a_recording_is_stopped_is_in_the_store() {
+    let folder = Folder::new("stopped");
+    for (form, frame) in [("csv", false), ("raw", true)] {
+        let store = folder.path(form);
+        text(&run(&["init", &store, "--size", "16M"]), 0);
+        let options =
+            if frame { "--stdin raw --frame-bytes 16" } else { "--stdin csv --precision s" };
+        let record = format!("\"$0\" record \"$1\" {options}");
+        let all = format!("for i in 1 2 3 4 5 6; do {record} --for 100ms; done; {record}");
+        let mut recorders = Command::new("sh")
+            .args(["-ec", &all, env!("CARGO_BIN_EXE_baro"), &store])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut pipe = recorders.stdin.take().unwrap();
+        for number in 0..500 {
+            // Lines and frames of 16 bytes, ten at once, which a pipe keeps together.
+            let line = |at: u64| format!("{},a,{:02}\n", 1_700_000_000 + number * 10 + at, at);
+            let lines: String = (0..10).map(line).collect();
+            assert_eq!(lines.len(), 160);
+            pipe.write_all(lines.as_bytes()).unwrap();
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        drop(pipe);
+        let ended = recorders.wait_with_output().unwrap();
+        assert!(ended.status.success(), "{}", stderr(&ended));
+        let found = text(&run(&["cat", &store]), 0);
+        let found = found.lines().filter(|line| !line.starts_with('#')).count();
+        assert_eq!(found, 5000, "{form}: {}", stderr(&ended));
+    }
+}
+
 #[test]
 fn json_lines_are_recorded_and_a_bad_one_costs_only_itself() {
     let folder = Folder::new("sources-json");

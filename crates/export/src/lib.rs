@@ -25,7 +25,7 @@ pub use crate::json::Json;
 pub use crate::long::SERIES_KEY;
 pub use crate::mcap::export as to_mcap;
 pub use crate::parquet::Parquet;
-pub use crate::units::UNITS_KEY;
+pub use crate::units::{UNITS_KEY, unit_of};
 pub use error::{Error, Result};
 
 use baro_ondisk::Gap;

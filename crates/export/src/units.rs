@@ -17,8 +17,9 @@ pub(crate) const SERIES_TOLD_MAX: usize = 4096;
 /// Bytes of a text of units that is read: an entry of six bytes takes a hundred in memory.
 const TEXT_BYTES_MAX: usize = SERIES_TOLD_MAX * 256;
 
-/// The unit of what is handed out of a column; empty if it has none.
-pub(crate) fn unit_of(column: &Column, every: Option<Every>) -> String {
+/// The unit of what is handed out of a column; empty if it has none. A count has none, a rate is by second.
+#[must_use]
+pub fn unit_of(column: &Column, every: Option<Every>) -> String {
     match every.map(|every| every.aggregate) {
         Some(Aggregate::Count) => String::new(),
         Some(Aggregate::Rate) if !column.unit.is_empty() => format!("{}/s", column.unit),

@@ -144,7 +144,7 @@ impl Store {
             copies: Vec::new(),
             handed: None,
         };
-        store.refresh()?;
+        store.look()?;
         Ok(store)
     }
 
@@ -153,12 +153,18 @@ impl Store {
     /// # Errors
     /// The operating system refuses.
     pub fn refresh(&mut self) -> Result<()> {
-        let (storage, access) = (&self.storage, self.access);
         // What happens when the log is full may have been changed between two recorders: what goes round then is no
         // damage, and what is missing in a log that never goes round is.
-        let when_full = read_identity(storage, &self.path).ok();
+        let when_full = read_identity(&self.storage, &self.path).ok();
         let when_full = when_full.filter(|found| found.store == self.identity.store);
-        self.identity.when_full = when_full.map_or(self.identity.when_full, |found| found.when_full);
+        self.identity.when_full =
+            when_full.map_or(self.identity.when_full, |found| found.when_full);
+        self.look()
+    }
+
+    /// Looks at all but the identity.
+    fn look(&mut self) -> Result<()> {
+        let (storage, access) = (&self.storage, self.access);
         for _ in 0..PIN_LOOKS {
             // Before the log: what a pin holds is there as long as the pin is.
             self.pins = Pins::read(storage, self.identity.store)?;

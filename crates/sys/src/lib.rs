@@ -18,6 +18,7 @@ pub mod fork;
 pub mod grace;
 pub mod identity;
 pub mod inotify;
+pub mod input;
 pub mod kernel_log;
 pub mod lock;
 pub mod memory;

@@ -120,7 +120,12 @@ impl Each {
         if let Some(before) = self.latest {
             let was = number(self.form, before.bits);
             let [now, then] = [sample, before].map(|one| self.form.integer(one.bits));
-            let reset = self.aggregate != Aggregate::Delta && value < was;
+            // As floats two integers beyond 2^53 may be equal.
+            let fell = match self.form {
+                Form::I64 | Form::U64 => now < then,
+                Form::F64 | Form::Bool => value < was,
+            };
+            let reset = self.aggregate != Aggregate::Delta && fell;
             if reset {
                 self.risen += apart(was, self.risen_from);
                 self.risen_from = value.min(0.0);

@@ -101,8 +101,8 @@ pub(super) fn rows_of<'a, W: Write + Send + 'a>(
         }
     };
     Ok(match format {
-        RowsFormat::Table => Box::new(Table::new(out)),
-        RowsFormat::Text => Box::new(Text::new(out)),
+        RowsFormat::Table => Box::new(Table::of(every, out)),
+        RowsFormat::Text => Box::new(Text::of(every, out)),
         RowsFormat::Csv => Box::new(Csv::typed(out, typed)),
         RowsFormat::Json => Box::new(Json::array(out).typed(!counts)),
         RowsFormat::Ndjson => Box::new(Json::lines(out).typed(!counts)),

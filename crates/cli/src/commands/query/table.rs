@@ -5,10 +5,10 @@
 use super::text::{one_line, shown_value};
 use crate::time;
 use baro_command::Lines;
-use baro_export::Result;
 use baro_export::rows::{Rows, Told};
+use baro_export::{Result, unit_of};
 use baro_ondisk::written_name;
-use baro_store::{Batch, Column};
+use baro_store::{Batch, Column, Every};
 use std::io::Write;
 
 /// Rows that are aligned together.
@@ -21,14 +21,16 @@ const HEAD: [&str; 4] = ["time", "series", "value", "unit"];
 #[derive(Debug)]
 pub(super) struct Table<W: Write> {
     out: Lines<W>,
+    every: Option<Every>,
     rows: Vec<[String; 4]>,
     widths: [usize; 3],
     begun: bool,
 }
 
 impl<W: Write> Table<W> {
-    pub(super) fn new(out: W) -> Self {
-        Table { out: Lines::new(out), rows: Vec::new(), widths: [0; 3], begun: false }
+    /// For samples, or for what `every` makes of them.
+    pub(super) fn of(every: Option<Every>, out: W) -> Self {
+        Table { out: Lines::new(out), every, rows: Vec::new(), widths: [0; 3], begun: false }
     }
 
     fn print(&mut self) -> Result<()> {
@@ -52,7 +54,8 @@ impl<W: Write> Table<W> {
 
 impl<W: Write> Rows for Table<W> {
     fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> Result<()> {
-        let (name, unit) = (one_line(&written_name(&column.name)), one_line(&column.unit));
+        let (name, unit) =
+            (one_line(&written_name(&column.name)), one_line(&unit_of(column, self.every)));
         for (at, time_ns) in batch.times_ns.iter().enumerate() {
             let value = shown_value(&batch.values, at)?;
             self.rows.push([time::show(*time_ns), name.clone(), value, unit.clone()]);
@@ -76,7 +79,7 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_and_never_narrower_than_before() {
-        let mut table = Table::new(Vec::new());
+        let mut table = Table::of(None, Vec::new());
         let row =
             |name: &str, value: &str, unit: &str| ["12:00", name, value, unit].map(str::to_owned);
         table.rows = vec![row("temperature", "1.5", "°C"), row("é", "-10", "")];
@@ -90,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_whole_and_pads_no_other_row() {
-        let mut table = Table::new(Vec::new());
+        let mut table = Table::of(None, Vec::new());
         let long = "x".repeat(65_536);
         table.rows =
             [&long, "1.5"].map(|value| ["12:00", "n", value, "m"].map(str::to_owned)).into();

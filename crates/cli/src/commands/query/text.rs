@@ -2,29 +2,31 @@
 
 use crate::time;
 use baro_command::Lines;
-use baro_export::Result;
 use baro_export::csv::plain_value;
 use baro_export::rows::{Rows, Told};
+use baro_export::{Result, unit_of};
 use baro_ondisk::written_name;
-use baro_store::{Batch, Column, Values};
+use baro_store::{Batch, Column, Every, Values};
 use std::io::Write;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Text<W: Write> {
     out: Lines<W>,
+    every: Option<Every>,
 }
 
 impl<W: Write> Text<W> {
-    pub(super) fn new(out: W) -> Self {
-        Text { out: Lines::new(out) }
+    /// For samples, or for what `every` makes of them.
+    pub(super) fn of(every: Option<Every>, out: W) -> Self {
+        Text { out: Lines::new(out), every }
     }
 }
 
 impl<W: Write> Rows for Text<W> {
     fn batch(&mut self, column: &Column, batch: &Batch<'_>) -> Result<()> {
         let name = one_line(&written_name(&column.name));
-        let unit = match column.unit.as_str() {
+        let unit = match unit_of(column, self.every).as_str() {
             "" => String::new(),
             unit => format!(" {}", one_line(unit)),
         };

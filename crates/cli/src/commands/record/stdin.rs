@@ -15,8 +15,9 @@ use baro_sources::json::{JsonParser, JsonSample};
 use baro_sources::prometheus::PrometheusParser;
 use baro_sources::raw::{RawFramer, Remainder};
 use baro_sources::{Held, Refused, Sample, TextForm};
-use baro_sys::clock;
+use baro_sys::{clock, input};
 use std::io::{ErrorKind, Read};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
@@ -29,12 +30,37 @@ const READS: usize = 16;
 /// Bytes of a line without its end that are kept back: more than those of any that is understood.
 const UNENDED_BYTES_MAX: usize = 2 << 20;
 
-/// Reads stdin on a thread of its own, so that a stop need not wait for input.
-fn reader() -> Receiver<std::io::Result<(Vec<u8>, i64)>> {
-    let (sender, receiver) = sync_channel(READS);
+/// So long it is waited for input before it is asked whether more is wanted.
+const WAIT_MS: u16 = 20;
+
+type Piece = std::io::Result<(Vec<u8>, i64)>;
+
+/// What has been read on a thread of its own, so that a stop need not wait for input.
+struct Reader {
+    pieces: Receiver<Piece>,
+    /// Nothing more is to be read. Whatever is read before somebody looks is handed on, since the pipe does not
+    /// have it any more.
+    enough: Arc<AtomicBool>,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.enough.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Begins to read stdin.
+fn reader() -> Reader {
+    let (sender, pieces) = sync_channel(READS);
+    let enough = Arc::new(AtomicBool::new(false));
+    let ended = Arc::clone(&enough);
     std::thread::spawn(move || {
         let mut stdin = std::io::stdin().lock();
-        loop {
+        while !ended.load(Ordering::Relaxed) {
+            // What cannot be waited for is read, which says why.
+            if matches!(input::is_ready(&stdin, WAIT_MS), Ok(false)) {
+                continue;
+            }
             let mut piece = vec![0; READ_BYTES];
             let piece = match stdin.read(&mut piece) {
                 Ok(0) => break,
@@ -52,7 +78,7 @@ fn reader() -> Receiver<std::io::Result<(Vec<u8>, i64)>> {
             }
         }
     });
-    receiver
+    Reader { pieces, enough }
 }
 
 /// What has come on stdin.
@@ -67,14 +93,15 @@ pub(crate) enum Came<'a> {
     Nothing,
 }
 
-/// Hands what comes on stdin to `each`, until its end, `stop`, or that says no; whether it was its end.
+/// Hands what comes on stdin to `each`, until its end, `stop`, or that says no; whether it was its end. What has
+/// been read before a stop is handed on too.
 pub(crate) fn until(
     stop: impl Fn() -> bool,
     mut each: impl FnMut(Came<'_>) -> Result<bool>,
 ) -> Result<bool> {
     let input = reader();
     loop {
-        match input.recv_timeout(Duration::from_millis(50)) {
+        match input.pieces.recv_timeout(Duration::from_millis(50)) {
             Ok(first) => {
                 let (mut next, mut left) = (Some(first), READS * READ_BYTES);
                 let mut failed = None;
@@ -85,7 +112,7 @@ pub(crate) fn until(
                                 return Ok(false);
                             }
                             left = left.saturating_sub(bytes.len());
-                            next = if left > 0 { input.try_recv().ok() } else { None };
+                            next = if left > 0 { input.pieces.try_recv().ok() } else { None };
                         }
                         Err(error) => failed = Some(error),
                     }
@@ -109,6 +136,14 @@ pub(crate) fn until(
             }
         }
         if stop() {
+            input.enough.store(true, Ordering::Relaxed);
+            // Its thread ends soon. An error of the input was not asked for any more.
+            while let Ok(Ok((bytes, came_ns))) = input.pieces.recv() {
+                if !each(Came::Bytes(&bytes, came_ns))? {
+                    break;
+                }
+            }
+            each(Came::All)?;
             return Ok(false);
         }
     }
