@@ -72,6 +72,27 @@ fn what_is_read_when_a_recording_is_stopped_is_in_the_store() {
     }
 }
 
+/// However small the ring is: a line of many values fits, and whoever is told to stop waits for room still.
+#[test]
+fn a_small_ring_costs_stdin_nothing() {
+    let folder = Folder::new("small-ring");
+    let store = folder.path("s");
+    text(&run(&["init", &store, "--size", "64M"]), 0);
+    let record = ["record", &store, "--ring", "64K", "--precision", "s", "--format", "json"];
+    let wide: String = (0..5000).map(|n| format!(",\"f{n}\":{n}")).collect();
+    let wide = format!("{{\"time\":1700000000{wide}}}\n");
+    let report = json(&feed(&[&record[..], &["--stdin", "json"]].concat(), wide.as_bytes()), 0);
+    let samples = |report: &Value| report["sources"][0]["samples"].clone();
+    assert_eq!((samples(&report), &report["lost_samples"]), (5000.into(), &0.into()));
+    let many: String = (0..1_000_000).map(|n| format!("{},a,{n}\n", 1_700_000_000 + n)).collect();
+    let stopped = [&record[..], &["--stdin", "csv", "--for", "300ms"]].concat();
+    let report = json(&feed(&stopped, many.as_bytes()), 0);
+    let taken = samples(&report).as_u64().unwrap();
+    assert!(taken > 0 && report["lost_samples"] == 0, "{report}");
+    let rows = text(&run(&["query", &store, "a", "--agg", "count", "--format", "csv"]), 0);
+    assert!(rows.trim_end().ends_with(&format!(",{taken}")), "{rows}: {taken}");
+}
+
 #[test]
 fn json_lines_are_recorded_and_a_bad_one_costs_only_itself() {
     let folder = Folder::new("sources-json");

@@ -33,8 +33,8 @@ type Answer = std::result::Result<u32, baro_recorder::Error>;
 pub enum Room<'a> {
     /// It cannot wait: what finds no room is refused by the ring and counted.
     NotWaitedFor,
-    /// It waits, until it is told to stop, or the log is full and refuses what is new; what finds no room then
-    /// is refused and counted.
+    /// It waits, until the log is full and refuses what is new, or it has been told to stop and nothing has become
+    /// durable for a while; what finds no room then is refused and counted.
     Until(&'a AtomicBool),
     /// It waits as long as anything becomes durable or is settled, and it is not told to stop; after
     /// that, and if the ring refuses a record, there is an error.
@@ -56,6 +56,8 @@ pub struct Target<'a> {
     /// With [`Room::AtMost`]: until then all that it waits for has to be there.
     until_ns: u64,
     ledger: Ledger,
+    /// With [`Room::Until`]: it was told to stop, and no room came.
+    given_up: bool,
     /// The largest record that is taken.
     record_bytes_max: usize,
     /// Ids handed out where nothing is written.
@@ -189,7 +191,8 @@ impl<'a> Target<'a> {
         let ring = producer.as_ref().map(Producer::report);
         let record_bytes_max = ring.map_or(usize::MAX, |ring| ring.record_bytes_max);
         let (until_ns, ledger) = (until_ns(room), Ledger::default());
-        Target { producer, writer, room, until_ns, ledger, record_bytes_max, made_up: 0 }
+        let given_up = false;
+        Target { producer, writer, room, until_ns, ledger, given_up, record_bytes_max, made_up: 0 }
     }
 
     pub(crate) fn ledger(&mut self) -> &mut Ledger {
@@ -290,13 +293,19 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Pushes samples that were all taken at the first one's time, as one record.
+    /// Pushes samples that were all taken at the first one's time, as one record if the ring takes one so large.
     pub(crate) fn push_at_once(&mut self, fed: &mut Fed, columns: &Columns) -> Result<()> {
         let Columns { times_ns, series, words, lines } = columns;
         let Some(time_ns) = times_ns.first() else { return Ok(()) };
-        let (count, line) = (series.len(), lines.first().copied().unwrap_or(0));
-        let push = |producer: &mut Producer| producer.push_words(&[*time_ns], series, words);
-        self.push(fed, (count, line), Samples::payload_bytes(count, false), push)?;
+        let one_bytes = Samples::payload_bytes(2, false) - Samples::payload_bytes(1, false);
+        let head_bytes = Samples::payload_bytes(0, false);
+        let most = (self.record_bytes_max().saturating_sub(head_bytes) / one_bytes).max(1);
+        let columns = series.chunks(most).zip(words.chunks(most)).zip(lines.chunks(most));
+        for ((series, words), lines) in columns {
+            let (count, line) = (series.len(), lines.first().copied().unwrap_or(0));
+            let push = |producer: &mut Producer| producer.push_words(&[*time_ns], series, words);
+            self.push(fed, (count, line), Samples::payload_bytes(count, false), push)?;
+        }
         fed.spans(&[*time_ns]);
         Ok(())
     }
@@ -366,7 +375,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    fn wait_for_room(&self, payload_bytes: usize) -> Result<()> {
+    fn wait_for_room(&mut self, payload_bytes: usize) -> Result<()> {
         let needed = Producer::record_bytes(payload_bytes);
         let Some(producer) = &self.producer else { return Ok(()) };
         match self.room {
@@ -394,8 +403,19 @@ impl<'a> Target<'a> {
                     }
                     _ => false,
                 };
-                let stop = || stop.load(Ordering::Relaxed);
-                while producer.free_bytes() < needed && !stop() && !full() {
+                let mut still: Option<(u64, u64)> = None;
+                while producer.free_bytes() < needed && !full() {
+                    if stop.load(Ordering::Relaxed) {
+                        let (now_ns, durable) = (clock::monotonic_ns(), producer.durable());
+                        let (since_ns, _) = *match &mut still {
+                            Some(still) if still.1 == durable => still,
+                            still => still.insert((now_ns, durable)),
+                        };
+                        self.given_up |= now_ns.saturating_sub(since_ns) >= STOP_NS;
+                        if self.given_up {
+                            break;
+                        }
+                    }
                     clock::sleep_ns(NAP_NS);
                 }
             }

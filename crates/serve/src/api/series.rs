@@ -49,7 +49,10 @@ impl Api {
         let selectors: Vec<Selector> = asked().map(of).collect::<Result<_, _>>()?;
         let until_ns = clock::monotonic_ns().saturating_add(self.timeout_ns);
         let store: &Store = &*self.turn(until_ns)?;
+        let hidden = store.hidden().map_err(|error| Refusal::internal(&error))?;
         let each = |declared: &baro_ondisk::Declaration<'_>| match declared.kind {
+            // It was deleted, and nothing has been recorded of it since.
+            _ if hidden.has(declared.id) => ControlFlow::Continue(()),
             Type::F64 | Type::I64 | Type::Bool => each(labels_of(declared.name), declared.unit),
             Type::Text | Type::Channel => ControlFlow::Continue(()),
         };

@@ -107,9 +107,14 @@ impl Topics {
         let (mut seen, mut told) = (0_usize, Vec::new());
         topics.put(NOTES, &mut told, Topic::notes);
         let wants_all = topics.wanted.selectors.is_empty();
+        let hidden = store.hidden()?;
         catalog.scan(|declared| {
             if topics.is_full() && wants_all {
                 return ControlFlow::Break(());
+            }
+            // It was deleted, and nothing has been recorded of it since.
+            if hidden.has(declared.id) {
+                return ControlFlow::Continue(());
             }
             topics.offer(declared, &mut told);
             seen += 1;

@@ -5,7 +5,7 @@
 
 use crate::api::{Parameters, Refusal};
 use baro_ondisk::{Declaration, Type};
-use baro_store::{Selector, Store};
+use baro_store::{Hidden, Selector, Store};
 use baro_sys::clock;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -50,6 +50,7 @@ impl Wanted {
 /// Entries of an answer.
 struct Found {
     limit: usize,
+    hidden: Hidden,
     entries: Vec<Value>,
     more: bool,
 }
@@ -67,6 +68,8 @@ impl Found {
     /// What of a declaration has numbers: the series, or the fields of frames whose names fit.
     fn take(&mut self, found: &Declaration<'_>, fits: impl Fn(&str) -> bool) -> ControlFlow<()> {
         match found.kind {
+            // It was deleted, and nothing has been recorded of it since.
+            _ if self.hidden.has(found.id) => ControlFlow::Continue(()),
             Type::F64 | Type::I64 | Type::Bool if fits(found.name) => {
                 self.push(found.name, found.unit, found.kind.name())
             }
@@ -94,7 +97,8 @@ pub(super) fn answer(store: &Store, parameters: &Parameters) -> Result<String, R
     let wanted = Wanted::of(parameters.get("q").unwrap_or(""))?;
     let limit = parameters.limit()?.unwrap_or(FOUND).min(FOUND_MAX);
     let until_ns = clock::monotonic_ns().saturating_add(SEARCH_NS);
-    let mut found = Found { limit, entries: Vec::new(), more: false };
+    let hidden = store.hidden().map_err(|error| Refusal::internal(&error))?;
+    let mut found = Found { limit, hidden, entries: Vec::new(), more: false };
     let (mut seen, mut late, mut lower) = (0_u32, false, String::new());
     let mut is_late = || {
         seen = seen.wrapping_add(1);

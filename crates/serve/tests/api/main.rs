@@ -6,8 +6,9 @@
 mod scene;
 
 use baro_net::tokens::{Access, Tokens};
+use baro_store::{Interval, Store};
 use barograph::Recorder;
-use scene::{Scene, Told};
+use scene::{Scene, Server, Told};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -243,4 +244,33 @@ fn damage_is_a_warning_beside_what_is_left() {
     let points = data(&told)["result"][0]["values"].as_array().unwrap().len();
     assert!(points < 6, "{told:?}");
     assert!(told.body["warnings"][0].as_str().unwrap().contains("00000000.seg"), "{told:?}");
+}
+
+#[test]
+fn what_was_deleted_is_no_name_until_it_is_recorded_again() {
+    let scene = Scene::new("deleted");
+    let recorder = record(&scene);
+    let servers = [scene.serve(&[]), scene.serve(&[])];
+    let names = |server: &Server| {
+        let told = server.get("/api/v1/label/__name__/values");
+        let found = server.get_text("/live/search?q=power").1.contains("\"power\"");
+        (data(&told).clone(), found)
+    };
+    assert_eq!(names(&servers[0]), (json!(["power", "tank level", "wheel"]), true));
+    let mut store = Store::open(&scene.store()).unwrap();
+    let id = store.catalog().lookup("power").unwrap().unwrap().id;
+    store.delete(&[id], Interval::ALL).unwrap();
+    // One that had answered before, one that is asked for the first time.
+    for server in &servers {
+        assert_eq!(names(server), (json!(["tank level", "wheel"]), false));
+        let series = server.get("/api/v1/series?match[]=power");
+        assert_eq!(*data(&series), json!([]));
+    }
+    let on = recorder.series::<bool>("power", "").unwrap();
+    let mut push = recorder.producer().unwrap();
+    push.sample(on, START + 90 * S, true).unwrap();
+    push.wait_durable(MINUTE).unwrap();
+    for server in &servers {
+        assert_eq!(names(server), (json!(["power", "tank level", "wheel"]), true));
+    }
 }
