@@ -694,3 +694,27 @@ fn counters_levels_and_empty_steps_come_to_what_the_page_says() {
     let said = fails(&["query", &store, "level", "--every", "1ns", "--fill", "zero"], 1);
     assert!(said.contains("16777216") && said.contains("longer steps"), "{said}");
 }
+
+/// As floats both values are the same, and a count has another unit than what is counted.
+#[test]
+fn a_counter_beyond_2_to_the_53_falls_and_results_have_units_of_their_own() {
+    let folder = Folder::new("query-large");
+    let store = folder.path("store");
+    let lines = "1700000000000000000,wheel,9007199254740993\n\
+                 1700000001000000000,wheel,9007199254740992\n";
+    record(&store, &["wheel:i64:Wh"], lines);
+    let rows = |agg: &str| {
+        let csv = ok(&["query", &store, "wheel", "--every", "1s", "--agg", agg, "--format", "csv"]);
+        let value = |row: &str| row.split(',').nth(2).unwrap().parse::<f64>().unwrap();
+        csv.lines().skip(1).map(value).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("increase"), [0.0, 9_007_199_254_740_992.0]);
+    assert_eq!(rows("rate"), [9_007_199_254_740_992.0]);
+    assert_eq!(rows("delta"), [0.0, -1.0]);
+    for format in ["text", "table"] {
+        for (agg, unit) in [("count", "2"), ("rate", " Wh/s"), ("max", " Wh")] {
+            let shown = ok(&["query", &store, "wheel", "--agg", agg, "--format", format]);
+            assert!(shown.trim_end().ends_with(unit), "{agg}: {shown}");
+        }
+    }
+}

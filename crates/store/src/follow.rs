@@ -92,11 +92,14 @@ impl Store {
                 if !place.may_leave(&mut walk, self.segments.newest_epoch)? {
                     break;
                 }
-                // It was reused while it was read, or before; or it is a copy that went with its pin.
-                let mut gone = || match (self.identity.when_full, &last) {
+                // It was reused while it was read, or before; or it is a copy that went with its pin. Of one that a pin
+                // keeps those behind it may have been.
+                let mut gone = |skipped| match (self.identity.when_full, &last) {
                     (WhenFull::Stop, _) => Ok(false),
                     (WhenFull::Recycle, None) => Ok(true),
-                    (_, Some((file, segment))) => patience.recycled(file, segment, true),
+                    (_, Some((file, segment))) => {
+                        Ok(skipped || patience.recycled(file, segment, true)?)
+                    }
                 };
                 place.enter(segment, &mut gone, &mut notes)?;
             }
@@ -142,11 +145,11 @@ impl Follow {
     }
 
     /// Goes to the start of a later segment. `gone`: whether the one before was reused, so that nobody knows how
-    /// many blocks it had.
+    /// many blocks it had, or, if it is told so, one between them.
     fn enter(
         &mut self,
         segment: &SegmentRef,
-        gone: &mut dyn FnMut() -> Result<bool>,
+        gone: &mut dyn FnMut(bool) -> Result<bool>,
         notes: &mut Notes,
     ) -> Result<()> {
         let header = &segment.header;
@@ -156,7 +159,7 @@ impl Follow {
         let skipped = header.epoch > self.epoch + 1;
         if header.first_block > expected && (same || skipped) {
             let found = header.first_block;
-            if gone()? {
+            if gone(skipped)? {
                 notes.blocks_recycled += found - expected;
             } else {
                 let (file, source) = (segment.file.name(), Source::Sequence { expected, found });
@@ -165,7 +168,7 @@ impl Follow {
             }
         }
         // And of the session before, what was written behind the place: one block at least, or its end.
-        if !same && self.session != 0 && !self.ended && gone()? {
+        if !same && self.session != 0 && !self.ended && gone(false)? {
             notes.blocks_recycled += 1;
         }
         // Of a segment that begins again after a failure what was handed out is passed over.

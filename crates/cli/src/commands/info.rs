@@ -84,7 +84,11 @@ fn print_text(arguments: &Arguments, store: &Store, info: &Info, wear: &Wear, ar
         );
     }
     let channels = plural(info.channels as u64, "channel");
-    out!("series    {} series, {channels}; baro list names them", info.series);
+    let named = match store.deleted_series().is_empty() {
+        true => "; baro list names them",
+        false => " were declared; baro list names those that are not deleted",
+    };
+    out!("series    {} series, {channels}{named}", info.series);
     if let Some((from_ns, to_ns)) = info.times_ns {
         out!("times     {} to {}", time::show(from_ns), time::show(to_ns));
     }

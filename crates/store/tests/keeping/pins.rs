@@ -90,3 +90,43 @@ fn a_query_opened_before_a_release_has_what_was_settled_since() {
         assert_eq!(samples(store, 2).unwrap(), pushed as usize);
     }
 }
+
+/// What a pin keeps is there while what came behind it has gone round: who follows from there is told how much.
+#[test]
+fn who_follows_from_what_a_pin_keeps_is_told_what_has_gone_round_behind_it() {
+    let folder = Folder::init("pin-followed", 8, WhenFull::Recycle);
+    let recorder = Recorder::open(&folder.0, Options { ring_bytes: 1 << 20, ..options() }).unwrap();
+    assert_eq!(recorder.declare(&[("frames", Type::Channel, "")]).unwrap(), [1]);
+    let mut producer = recorder.producer().unwrap();
+    let mut push = |time_ns| {
+        while recorder.status().segments_held > 2 || producer.free_bytes() < 1 << 17 {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        producer.push_frame(1, time_ns, &[7; 60_000]).unwrap();
+        assert!(recorder.wait_durable(&producer, producer.next_sequence(), 60_000_000_000));
+    };
+    push(0);
+    let mut store = Store::open(&folder.0).unwrap();
+    let mut place = store.end().unwrap();
+    let before_ns = 3_600_000_000_000;
+    let request = PinRequest { before_ns, after_ns: 20_000_000, ..PinRequest::default() };
+    recorder.pin(&request).unwrap();
+    std::thread::sleep(Duration::from_millis(40));
+    let mut pushed = 1;
+    while recorder.status().segments_started < 24 {
+        push(pushed);
+        pushed += 1;
+    }
+    store.refresh().unwrap();
+    let mut seen = Vec::new();
+    let notes = store.follow(&mut place, |record| {
+        seen.extend((record.stream == 1).then_some(record.time_ns));
+        ControlFlow::Continue(())
+    });
+    let notes = notes.unwrap();
+    assert_eq!(notes.damage, []);
+    assert!(seen[0] == 1 && seen.len() < pushed as usize - 1, "{seen:?}");
+    assert!(notes.blocks_recycled > 0, "{notes:?}");
+    drop(producer);
+    assert_eq!(recorder.close().left, 0);
+}

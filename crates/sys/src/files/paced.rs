@@ -60,8 +60,7 @@ const WINDOW_BYTES: u64 = 4 << 20;
 /// that is changed after it was handed over is written again, behind all else that waits for the device,
 /// and whoever waits for its window waits for that (results/2026-11-29-amd-epyc-2cpu).
 const HELD_BYTES: u64 = WINDOW_BYTES;
-/// What one call writes at most. Larger ones take twice to three times the system time for the same bytes,
-/// since the page cache has them in larger pieces that are not in the processor's caches
+/// What one call writes at most. Calls of 2 MB take twice the system time for the same bytes; why is not proven
 /// (results/2026-11-30-amd-epyc-2cpu, `mcap-ways.tsv`).
 const CALL_BYTES: usize = 256 << 10;
 /// So far behind what is handed over it is waited for.

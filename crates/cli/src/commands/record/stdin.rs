@@ -31,7 +31,9 @@ const READS: usize = 16;
 const UNENDED_BYTES_MAX: usize = 2 << 20;
 
 /// So long it is waited for input before it is asked whether more is wanted.
-const WAIT_MS: u16 = 20;
+const WAIT_MS: u16 = 50;
+/// So long that is waited for at a stop: where others read the same pipe a read may block all the same.
+const LAST_WAIT: Duration = Duration::from_secs(1);
 
 type Piece = std::io::Result<(Vec<u8>, i64)>;
 
@@ -138,7 +140,7 @@ pub(crate) fn until(
         if stop() {
             input.enough.store(true, Ordering::Relaxed);
             // Its thread ends soon. An error of the input was not asked for any more.
-            while let Ok(Ok((bytes, came_ns))) = input.pieces.recv() {
+            while let Ok(Ok((bytes, came_ns))) = input.pieces.recv_timeout(LAST_WAIT) {
                 if !each(Came::Bytes(&bytes, came_ns))? {
                     break;
                 }
