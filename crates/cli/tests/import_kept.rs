@@ -162,7 +162,7 @@ fn an_import_into_a_log_that_cannot_grow_says_why_it_kept_nothing() {
     let Some(small) = Small::mount(&folder, "12M") else { return };
     let store = format!("{}/store", small.0);
     let fill = ["--init", "64M", "--generate", "--interval", "100us", "--frame-bytes", "16K"];
-    let filled = run(&[&["record", &store, "--for", "1s", "--ring", "1M"][..], &fill].concat());
+    let filled = run(&[&["record", &store, "--for", "3s", "--ring", "1M"][..], &fill].concat());
     assert_eq!(filled.status.code(), Some(3), "{}", stderr(&filled));
     let few = folder.path("few.csv");
     std::fs::write(&few, lines("few", 1000)).unwrap();
