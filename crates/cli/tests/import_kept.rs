@@ -10,6 +10,7 @@ use place::Folder;
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Lines of `series` whose values no encoding makes small.
 fn lines(series: &str, count: u64) -> String {
@@ -367,6 +368,47 @@ fn beside_a_recorder_an_import_waits_for_settling_and_takes_from_nobody() {
     let ended = json(&end(recorder), 0);
     assert_eq!((&ended["lost"], &ended["segments_recycled_unsettled"]), (&0.into(), &0.into()));
     assert_eq!(count(&store, "s"), 600_000);
+}
+
+/// Durable, settled, and dropped at once as too old.
+#[test]
+fn what_the_recorder_beside_would_drop_is_refused_with_its_line() {
+    let folder = Folder::new("kept-dropped");
+    let store = folder.path("store");
+    text(&run(&["init", &store, "--size", "4M", "--recycle"]), 0);
+    let record = ["record", &store, "--attach", "1", "--keep-runs", "30d", "--proc"];
+    let recorder = recorder(&store, &record, 2);
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let (old, young) = (now_s - 40 * 86_400, now_s - 20 * 86_400);
+    let file = folder.path("history.csv");
+    std::fs::write(&file, format!("time,a\n{old},1\n{young},2\n{},3\n", old + 1)).unwrap();
+    for dry in [&["--dry-run"][..], &[]] {
+        let done = run(&[&["import", &store, &file, "--precision", "s"][..], dry].concat());
+        let said = text(&done, 3) + &stderr(&done);
+        for part in
+            ["line 2: series a: expected a time from ", "line 4: ", "--keep-runs", "2 lines"]
+        {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(!said.contains("line 3"), "{said}");
+    }
+    // Of a line with many times each costs itself.
+    let lines = folder.path("b.jsonl");
+    let stamps = format!("[{old}000,{young}000]");
+    let line =
+        format!("{{\"metric\":{{\"__name__\":\"b\"}},\"values\":[1,2],\"timestamps\":{stamps}}}\n");
+    std::fs::write(&lines, line).unwrap();
+    text(&run(&["import", &store, &lines]), 3);
+    text(&end(recorder), 0);
+    assert_eq!((count(&store, "a"), count(&store, "b")), (1, 1));
+    // Nobody drops anything now.
+    text(&run(&["import", &store, &file, "--precision", "s"]), 0);
+    assert_eq!(count(&store, "a"), 3);
+    let sized = ["record", &store, "--attach", "1", "--runs-size", "1G", "--proc"];
+    let recorder = self::recorder(&store, &sized, 2);
+    let done = run(&["import", &store, &file, "--precision", "s"]);
+    assert!(stderr(&done).contains("keeps 1.0 GiB of runs (--runs-size)"), "{}", stderr(&done));
+    text(&end(recorder), 0);
 }
 
 /// Durable in the log, and yet no reader would open the store.

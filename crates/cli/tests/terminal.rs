@@ -52,6 +52,18 @@ fn a_status_stays_in_one_line_of_the_terminal() {
 }
 
 #[test]
+fn who_records_what_he_types_is_told_how_it_ends() {
+    let folder = Folder::new("typed");
+    let store = folder.path("store");
+    let lines = format!("{BARO} record {store} --init 8M --stdin csv --for 300ms");
+    let Some(output) = on_terminal(&lines) else { return };
+    let shown = text(&output, 0);
+    assert!(shown.contains("Ctrl-D at the beginning of a line ends it"), "{shown}");
+    let piped = stderr(&run(&["record", &store, "--stdin", "csv", "--for", "300ms"]));
+    assert!(!piped.contains("Ctrl-D"), "{piped}");
+}
+
+#[test]
 fn what_does_not_hold_is_explained_when_a_store_is_made_and_named_afterwards() {
     let folder = Folder::new("notes");
     let store = folder.path("store");

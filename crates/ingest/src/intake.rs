@@ -242,6 +242,12 @@ impl<'a> Intake<'a> {
             self.fed.no_values += 1;
             return Ok(());
         }
+        if row.time_ns < self.manner.kept_from_ns {
+            let (kept_from_ns, time_ns) = (self.manner.kept_from_ns, row.time_ns);
+            let reason = Reason::TooOld { kept_from_ns, time_ns };
+            self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
+            return Ok(());
+        }
         if row.series.len() > NAME_LOOKED_UP_BYTES_MAX {
             let reason = Reason::NameTooLong { bytes: row.series.len() };
             self.refuse(&Refusal { line: row.line, series: row.series, reason }, tell);
@@ -317,7 +323,7 @@ impl<'a> Intake<'a> {
         if !self.stopped() {
             self.fed.refuse(refusal);
             tell(refusal);
-            // What may not be declared costs itself; a fault of the line costs the line.
+            // What may not be declared or is too old costs itself; a fault of the line costs the line.
             let of_line = matches!(
                 refusal.reason,
                 Reason::Misfit(_)

@@ -46,13 +46,21 @@ pub struct Manner {
     /// Count samples that replace each other. Not where whoever sends them tries again, and only one of the
     /// tries counts anyhow.
     pub counts_replaced: bool,
+    /// Samples before this time are refused: whoever records would drop them.
+    pub kept_from_ns: i64,
 }
 
 impl Manner {
     /// Samples as they come, pushed by [`Intake::flush`](crate::Intake::flush) after each read; at most `new_max` new series.
     #[must_use]
     pub fn as_they_come(new_max: usize) -> Self {
-        Manner { gather: Gather::AsTheyCome, new_max, strict: false, counts_replaced: true }
+        Manner {
+            gather: Gather::AsTheyCome,
+            new_max,
+            strict: false,
+            counts_replaced: true,
+            kept_from_ns: i64::MIN,
+        }
     }
 
     /// Samples together.
@@ -63,6 +71,7 @@ impl Manner {
             new_max: usize::MAX,
             strict: false,
             counts_replaced: true,
+            kept_from_ns: i64::MIN,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::types::Misfit;
 use baro_ondisk::limits::NAME_BYTES_MAX;
+use baro_show::date;
 use std::fmt;
 
 /// How much of a series' name is shown.
@@ -56,6 +57,13 @@ pub enum Reason<'a> {
     Undeclarable(&'a str),
     /// The series is new, and the source has declared as many as it may.
     NoMore,
+    /// Whoever records would drop the sample once it has settled.
+    TooOld {
+        /// What is earlier is dropped.
+        kept_from_ns: i64,
+        /// The time of the sample.
+        time_ns: i64,
+    },
 }
 
 impl fmt::Display for Reason<'_> {
@@ -84,6 +92,13 @@ impl fmt::Display for Reason<'_> {
             Reason::Undeclarable(said) => {
                 write!(f, "expected a series that can be declared, found {said}")
             }
+            Reason::TooOld { kept_from_ns, time_ns } => write!(
+                f,
+                "expected a time from {} on (the recorder of this store drops what is older, --keep-runs: \
+                 start it with a longer one, or without), found {}",
+                date((*kept_from_ns).into()),
+                date((*time_ns).into())
+            ),
             Reason::NoMore => f.write_str(
                 "expected one of the series declared so far (this source may declare no more: \
                  the store has enough for that; declare it with --declare), found a new one",

@@ -350,7 +350,7 @@ impl Reader {
         let Ok(text) = lines::utf8(content) else { return false };
         let guards = &mut self.guards.clone();
         match &mut self.state {
-            State::Columns(columns) => columns.row(1, text, guards, &mut |_| ()).is_ok(),
+            State::Columns(columns) => columns.is_row(text, guards),
             State::Annotated(tables) => tables.is_row(text, &self.form.times),
             State::Refused { .. } => false,
             State::Unknown if !self.form.columns.is_empty() => false,

@@ -350,9 +350,13 @@ fn no_object(text: &str, error: &serde_json::Error) -> JsonProblem {
     let rest = text.get(column - 1..).unwrap_or_default();
     let said = error.to_string();
     let said = said.split(" at line ").next().unwrap_or_default();
+    let is_begun = text[begin..].starts_with('{');
     let reason = match column - 1 == begin {
+        _ if is_begun && error.is_eof() => {
+            "the end of the line within it (each object on one line; jq -c . FILE writes it so)"
+                .to_owned()
+        }
         true => format!("{:?}", quote(rest)),
-        false if error.is_eof() => "the end of the line within it".to_owned(),
         false => format!("{:?} ({})", quote(rest), quote(said)),
     };
     JsonProblem::Syntax { column, reason }

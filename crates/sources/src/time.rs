@@ -78,6 +78,16 @@ impl Times {
     /// # Errors
     /// It is no time, none that exists, or may be meant otherwise.
     pub fn read(&self, text: &str) -> Result<i64, TimeFault> {
+        match self.read_padded(text) {
+            Err(TimeFault::Form) => match foreign::with_two_digits(text) {
+                Some(padded) => self.read_padded(&padded),
+                None => Err(TimeFault::Form),
+            },
+            found => found,
+        }
+    }
+
+    fn read_padded(&self, text: &str) -> Result<i64, TimeFault> {
         let bytes = text.as_bytes();
         // What nearly all are.
         if let Some(count) = plain_count(bytes) {
@@ -94,11 +104,11 @@ impl Times {
             return self.count(text.parse().map_err(|_| TimeFault::Range)?);
         };
         if let Some(plain) = foreign::without_exponent(text) {
-            return self.read(&plain);
+            return self.read_padded(&plain);
         }
         if digits[dot] != b'.' {
             let by_number = foreign::month_by_number(text).ok_or(TimeFault::Form)?;
-            return self.read(&by_number);
+            return self.read_padded(&by_number);
         }
         let (whole, fraction) = (&digits[..dot], &digits[dot + 1..]);
         if whole.is_empty() {
@@ -130,6 +140,20 @@ impl Times {
         let nanoseconds = seconds * i128::from(unit_ns) + part_ns;
         let signed = if digits.len() < bytes.len() { -nanoseconds } else { nanoseconds };
         i64::try_from(signed).map_err(|_| TimeFault::Range)
+    }
+
+    /// Whether a time that was read is a number with a point: seconds, where an integer is nanoseconds. `None` if
+    /// its form does not matter: somebody has said the unit, it is no number, or it is late enough that in the
+    /// other form it would have been refused.
+    pub(crate) fn early_form(&self, text: &str, time_ns: i64) -> Option<bool> {
+        if time_ns == 0
+            || time_ns.div_euclid(SECOND_NS) >= PLAUSIBLE_S.start
+            || self.unit_ns.is_some()
+        {
+            return None;
+        }
+        let is_number = text.replace(',', ".").parse::<f64>().is_ok();
+        is_number.then(|| text.contains(['.', ',', 'e', 'E']))
     }
 
     /// The time that an integer says.
@@ -236,6 +260,8 @@ pub enum TimeFault {
     },
     /// An integer that is after 2100.
     Far,
+    /// A small number with a point, or without, in a column that had one of the other kind.
+    Mixed,
     /// An integer that is a date written as digits.
     Digits,
     /// A number with a point that is a day as spreadsheets count them.
@@ -269,6 +295,10 @@ impl fmt::Display for TimeFault {
                     "a time in nanoseconds from 1980 on (--precision {unit} if it is in {unit}, \
                      --precision ns if it is right)"
                 );
+            }
+            TimeFault::Mixed => {
+                "times that all have a point or none (with one they are seconds, without nanoseconds; \
+                 --precision s if all are seconds)"
             }
             TimeFault::Far => "a time in nanoseconds before 2100 (--precision ns if it is right)",
             TimeFault::Digits => {

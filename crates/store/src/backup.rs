@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BackupOptions {
     /// Runs whose newest sample is older than this, nanoseconds, are not in the copy, measured as
-    /// [`RunRetention::keep_ns`] is. `None`: all that the store has.
+    /// [`RunRetention::keep_ns`] is; those that pins hold are. `None`: all that the store has.
     pub keep_ns: Option<u64>,
 }
 
@@ -262,7 +262,7 @@ fn wanted(store: &Store, options: &BackupOptions) -> Result<Manifest> {
     }
     let mut manifest = store.runs.manifest.clone();
     let retention = RunRetention { keep_ns: options.keep_ns, ..RunRetention::default() };
-    let old = retention.drop_of(&store.runs, |_| false, None);
+    let (old, _) = retention.drop_of(store, |_| false, None);
     manifest.runs.retain(|run| !old.contains(run));
     Ok(manifest)
 }

@@ -28,7 +28,7 @@ use crate::damage::Damage;
 use crate::runs::{Runs, read_manifest};
 use crate::verify::runs::younger_run;
 use crate::{Error, Hold, Result, Store};
-use baro_log::{KnowingLock, ManifestLock, RUNS, Role, StoreLock, run_name, write_manifest};
+use baro_log::{KnowingLock, ManifestLock, Pins, RUNS, Role, StoreLock, run_name, write_manifest};
 use baro_ondisk::limits::RUNS_MAX;
 use baro_ondisk::{Manifest, RunEntry};
 use baro_sys::clock;
@@ -400,7 +400,13 @@ impl Settler {
         let hold = Hold::read(&self.store.storage, self.store.identity.store);
         let is_allowed = match changes {
             Changes::Nothing => true,
-            Changes::Dropped(runs) => !runs.iter().any(|run| self.is_kept(&hold, run)),
+            Changes::Dropped(runs) => {
+                // A pin that is asked for meanwhile may hold one of them.
+                let pins = Pins::read(&self.store.storage, self.store.identity.store)?;
+                let are_known =
+                    pins.pins.keys().all(|id| self.store.pins().any(|pin| pin.id == *id));
+                are_known && !runs.iter().any(|run| self.is_kept(&hold, run))
+            }
             Changes::Replaced(runs) => {
                 let stays = |run: &RunEntry| {
                     let had = self.has(&self.hold, run);

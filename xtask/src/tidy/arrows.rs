@@ -75,7 +75,7 @@ const TABLE: &[Row] = &[
                          JSON, PROPTEST] },
     // Not the store: what comes in is pushed, and what was pushed is read by others.
     Row { package: "baro-ingest",
-          in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-sources"],
+          in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-sources", "baro-show"],
           in_house_tests: &[], third_party: &[HDR] },
     // Of stores it knows nothing.
     Row { package: "baro-net", in_house: &["baro-sys"], in_house_tests: &[],

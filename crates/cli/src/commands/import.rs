@@ -234,7 +234,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         Some(recorder) => Target::of(recorder, Room::WhileItMoves(&waiting))?,
         None => Target::attach(&arguments.store, Room::WhileItMoves(&waiting))?,
     };
-    let manner = Manner { strict: arguments.strict, ..Manner::together() };
+    let kept_from_ns = match recorder {
+        Some(_) => i64::MIN,
+        None => beside::kept_from_ns(&arguments.store),
+    };
+    let strict = arguments.strict;
+    let manner = Manner { strict, kept_from_ns, ..Manner::together() };
     let before = recorder.as_ref().and_then(|recorder| recorder.opening().recycled_before);
     before.iter().for_each(|before| say!("LOST: {}", recycled_before(before)));
     let deleted = Deleted::of(&arguments.store);
@@ -254,7 +259,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         (failed, reading.end())
     })?;
     let closed = recorder.map(Recorder::close);
-    again::count(arguments, &mut read);
+    again::count(arguments, manner, &mut read);
     let deleted = std::mem::take(&mut read.deleted);
     let report = Report::new(read, failed, closed.as_ref(), arguments);
     report.print(arguments.format == ImportFormat::Json)?;

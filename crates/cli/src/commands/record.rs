@@ -6,7 +6,7 @@ mod ending;
 pub(crate) mod feeds;
 mod frame_bytes;
 mod held;
-mod keeping;
+pub(crate) mod keeping;
 mod losing;
 mod plain;
 pub(crate) mod report;
@@ -285,6 +285,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         || arguments.http.rings() > 0
         || feeds.iter().any(|feed| !feed.can_wait());
     options.retention = arguments.keeping.retention(yields);
+    options.says = arguments.keeping.says();
     let recorder = Recorder::open(&arguments.store, options)?;
     let mut settles =
         Settles::start(&arguments.store, arguments.keeping.run_retention(), &recorder)?;

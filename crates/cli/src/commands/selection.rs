@@ -159,9 +159,10 @@ fn not_there(store: &Store, text: &str) -> Failure {
         return format!("{text}: no series of {wanted} has such labels; baro list shows all")
             .into();
     }
-    let next = match nearest.question() {
-        Some(question) => format!("{question} baro list shows all"),
-        None => "baro list shows all".to_owned(),
+    let next = match (other_language(text), nearest.question()) {
+        (Some(next), _) => next.to_owned(),
+        (None, Some(question)) => format!("{question} baro list shows all"),
+        (None, None) => "baro list shows all".to_owned(),
     };
     if !is_pattern {
         return format!("{text}: no such series or channel; {next}").into();
@@ -173,6 +174,44 @@ fn not_there(store: &Store, text: &str) -> Failure {
         false => String::new(),
     };
     format!("{text}: no series or channel has such a name{regex}; {next}").into()
+}
+
+/// Functions of PromQL that people think of first.
+const FUNCTIONS: [&str; 16] = [
+    "rate",
+    "irate",
+    "increase",
+    "delta",
+    "deriv",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "count",
+    "stddev",
+    "topk",
+    "bottomk",
+    "quantile",
+    "histogram_quantile",
+    "abs",
+];
+
+/// What to do instead, if somebody asks in the language of another program.
+fn other_language(text: &str) -> Option<&'static str> {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let begins = |word: &str| first.len() < text.len() && first.eq_ignore_ascii_case(word);
+    if ["select", "from", "show", "with"].into_iter().any(begins) {
+        return Some("queries in SQL: baro query STORE -o FILE.parquet, and ask DuckDB");
+    }
+    let (function, behind) = text.split_once('(').unwrap_or_default();
+    let calls = FUNCTIONS.contains(&function.trim_end()) || function.ends_with("_over_time");
+    let by = || [" by", " without"].iter().any(|by| function.trim_end().ends_with(by));
+    let is_promql =
+        calls && behind.contains(')') || by() || text.ends_with("m]") || text.ends_with("s]");
+    is_promql.then_some(
+        "expressions of PromQL: baro serve answers them; here a series, as in baro query STORE temp \
+         --every 1m --agg rate",
+    )
 }
 
 /// The same for verbs that hand out values, which frames without a layout are not.

@@ -53,10 +53,16 @@ pub(super) fn read(verb: &str, text: &str) -> (Vec<Entry>, Vec<Fault>) {
     let (mut entries, mut faults) = (Vec::new(), Vec::new());
     for (name, table) in file.get_ref() {
         let found: &str = name.get_ref();
+        let is_key = !matches!(table.get_ref(), DeValue::Table(_));
         let table = match table.get_ref() {
             DeValue::Table(table) if found == verb => table,
             _ => {
-                let said = format!("expected the table [{verb}] only, found {found}");
+                let next = if is_key {
+                    format!(" (keys stand below a line [{verb}])")
+                } else {
+                    String::new()
+                };
+                let said = format!("expected the table [{verb}] only, found {found}{next}");
                 faults.push((line(name.span().start), said));
                 continue;
             }
@@ -133,7 +139,10 @@ mod tests {
         for (text, said) in [
             ("[record]\na = ", "f:2: "),
             ("\n[recrod]\na = 1", "f:2: expected the table [record] only, found recrod"),
-            ("ring = 1", "f:1: expected the table [record] only, found ring"),
+            (
+                "ring = 1",
+                "f:1: expected the table [record] only, found ring (keys stand below a line [record])",
+            ),
             ("[record]\na = { b = 1 }", "f:2: a: expected true, false, "),
             ("[record]\na = [[1]]", "f:2: a: expected true, false, "),
             ("[record]\na = 1\na = 2", "f:3: "),

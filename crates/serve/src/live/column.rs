@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 /// The least, greatest, first and last value of the samples of a column.
 ///
-/// As in the store's aggregates, least and greatest pass over NaN, and first and last are what they are. They are
-/// told as the least value then. A column with an infinite value cannot be drawn and is told as an empty one.
+/// As in the store's aggregates, least and greatest pass over NaN, and first and last are what they are: NaN is
+/// told as `null` there. A column with an infinite value cannot be drawn and is told as an empty one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Column {
     has_samples: bool,
@@ -41,19 +41,17 @@ impl Column {
         self.min.is_infinite() || self.max.is_infinite()
     }
 
-    /// As JSON: `null`, the value if there is one alone, or `[min,max,first,last]`.
+    /// As JSON: `null`, the value if there is one alone and no NaN at an end, or `[min,max,first,last]`.
     pub(super) fn write(&self, to: &mut String) {
         let Column { min, max, first, last, .. } = *self;
         if !min.is_finite() || !max.is_finite() {
             to.push_str("null");
-        } else if min.to_bits() == max.to_bits() {
+        } else if min.to_bits() == max.to_bits() && !first.is_nan() && !last.is_nan() {
             number(to, min);
         } else {
-            let or_min = |value: f64| if value.is_finite() { value } else { min };
-            for (mark, value) in [('[', min), (',', max), (',', or_min(first)), (',', or_min(last))]
-            {
+            for (mark, value) in [('[', min), (',', max), (',', first), (',', last)] {
                 to.push(mark);
-                number(to, value);
+                if value.is_nan() { to.push_str("null") } else { number(to, value) }
             }
             to.push(']');
         }
@@ -89,7 +87,9 @@ mod tests {
         assert_eq!(of(&[2.5]), "2.5");
         assert_eq!(of(&[2.0, 2.0]), "2");
         assert_eq!(of(&[2.0, f64::NAN, -1.0, 7.0, 3.5]), "[-1,7,2,3.5]");
-        assert_eq!(of(&[f64::NAN, -1.0, 7.0]), "[-1,7,-1,7]");
+        assert_eq!(of(&[f64::NAN, -1.0, 7.0]), "[-1,7,null,7]");
+        assert_eq!(of(&[5.0, f64::NAN]), "[5,5,5,null]");
+        assert_eq!(of(&[5.0, 1.0, 9.0, 7.0, f64::NAN]), "[1,9,5,null]");
         assert_eq!(of(&[1e300, -1e-300]), "[-1e-300,1e300,1e300,-1e-300]");
     }
 }

@@ -27,7 +27,7 @@ class Columns {
     if (number - this.first >= this.room) this.shift(number - this.count + 1);
     const at = number - this.first;
     const [min, max, first, last] = this.parts;
-    const [v0, v1, v2, v3] = typeof value === "number" ? [value, value, value, value] : value;
+    const [v0, v1, v2, v3] = typeof value === "number" ? [value, value, value, value] : value.map((one) => one ?? NaN);
     if (Number.isNaN(min[at])) {
       min[at] = v0;
       max[at] = v1;
@@ -267,13 +267,15 @@ class Plot {
     for (let at = from; at < end; at += 1) {
       if (Number.isNaN(min[at])) continue;
       const x = x0 + at * dx;
+      // NaN is no place on a canvas: what moves there is as if it had not been called.
+      const start = Number.isNaN(first[at]) ? min[at] : first[at];
       if (at - before > gap) {
         dot();
         alone = true;
-        to.moveTo(x, yOf(first[at]));
+        to.moveTo(x, yOf(start));
       } else {
         alone = false;
-        to.lineTo(x, yOf(first[at]));
+        to.lineTo(x, yOf(start));
       }
       if (min[at] !== max[at]) {
         to.lineTo(x, yOf(min[at]));

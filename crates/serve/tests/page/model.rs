@@ -11,13 +11,10 @@ fn told(values: &[f64]) -> Value {
     let numbers = values.iter().copied().filter(|value| !value.is_nan());
     let min = numbers.clone().fold(f64::INFINITY, f64::min);
     let max = numbers.fold(f64::NEG_INFINITY, f64::max);
-    let or_min = |value: f64| if value.is_nan() { min } else { value };
-    match min.total_cmp(&max) {
-        std::cmp::Ordering::Greater => Value::Null,
-        std::cmp::Ordering::Equal => json!([min, min, min, min]),
-        std::cmp::Ordering::Less => {
-            json!([min, max, or_min(values[0]), or_min(values[values.len() - 1])])
-        }
+    let or_null = |value: f64| if value.is_nan() { Value::Null } else { json!(value) };
+    match min <= max {
+        true => json!([min, max, or_null(values[0]), or_null(values[values.len() - 1])]),
+        false => Value::Null,
     }
 }
 
@@ -35,7 +32,8 @@ pub(crate) fn columns(samples: &[(i64, f64)], step_ns: i64) -> BTreeMap<i64, Val
 
 /// A column of an answer, all four of its values written out; integers as floats.
 pub(crate) fn four(column: &Value) -> Value {
-    let float = |value: &Value| json!(value.as_f64().unwrap());
+    let float =
+        |value: &Value| if value.is_null() { Value::Null } else { json!(value.as_f64().unwrap()) };
     match column {
         Value::Null => Value::Null,
         Value::Array(values) => Value::Array(values.iter().map(float).collect()),
@@ -63,7 +61,7 @@ pub(crate) fn join(to: &mut BTreeMap<i64, Value>, told: &Value) {
         let number = |of: &Value, at: usize| of[at].as_f64().unwrap();
         let min = number(old, 0).min(number(&new, 0));
         let max = number(old, 1).max(number(&new, 1));
-        *old = json!([min, max, number(old, 2), number(&new, 3)]);
+        *old = json!([min, max, old[2], new[3]]);
     }
 }
 

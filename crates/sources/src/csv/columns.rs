@@ -15,6 +15,7 @@ use crate::labels::labelled;
 use crate::lines::quote;
 use crate::number;
 use crate::sample::{Mark, Sample, Scalar};
+use crate::time::TimeFault;
 use baro_ondisk::NameParser;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,6 +29,9 @@ pub(super) struct Columns {
     layout: Layout,
     values: Values,
     parser: NameParser,
+    /// Whether early times have a point: a column of seconds since a test began may be `0.5`, `1`, `1.5`, of
+    /// which an integer would be nanoseconds.
+    early_form: Option<bool>,
 }
 
 impl Columns {
@@ -37,7 +41,7 @@ impl Columns {
 
     pub(super) fn new(header: &str, separator: char, values: Values, layout: Layout) -> Self {
         let (header, parser) = (header.to_owned(), NameParser::new());
-        Columns { header, separator, layout, values, parser }
+        Columns { header, separator, layout, values, parser, early_form: None }
     }
 
     /// How many there are.
@@ -137,6 +141,14 @@ impl Columns {
     }
 
     /// Hands on the samples of a row, all or none.
+    /// Whether a text would be a row; nothing comes of it.
+    pub(super) fn is_row(&mut self, text: &str, guards: &mut Guards) -> bool {
+        let early_form = self.early_form;
+        let is_row = self.row(1, text, guards, &mut |_| ()).is_ok();
+        self.early_form = early_form;
+        is_row
+    }
+
     pub(super) fn row<'a>(
         &mut self,
         line: u64,
@@ -171,7 +183,15 @@ impl Columns {
                     let problem = CsvProblem::Nameless { found: quote(&field.text) };
                     return Err(Fault { offset, problem });
                 }
-                Holds::Time => time_ns = time_of(&field, &self.layout.times, &self.values)?,
+                Holds::Time => {
+                    time_ns = time_of(&field, &self.layout.times, &self.values)?;
+                    let form = time_ns.and_then(|ns| self.layout.times.early_form(&field.text, ns));
+                    self.early_form = self.early_form.or(form);
+                    if form.is_some() && form != self.early_form {
+                        let (found, fault) = (quote(&field.text), TimeFault::Mixed);
+                        return Err(Fault { offset, problem: CsvProblem::Time { found, fault } });
+                    }
+                }
                 Holds::Name if field.text.is_empty() => {
                     return Err(Fault { offset, problem: CsvProblem::SeriesEmpty });
                 }

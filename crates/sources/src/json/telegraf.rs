@@ -86,9 +86,14 @@ fn one(
         return Err(wrong(fields));
     }
     let mut seen = std::collections::HashSet::new();
+    let is_alone = given.len() == 1;
     for (key, raw) in given {
         if !seen.insert(key.clone()) {
             return Err(JsonProblem::Twice { key: quote(&key) });
+        }
+        // As in any other object: what has no value makes no series.
+        if raw.get() == "null" && !is_alone {
+            continue;
         }
         let mut series = String::new();
         write_name(&mut series, &format!("{name}_{key}"), labels.iter());

@@ -55,7 +55,11 @@ fn a_bad_line_is_one_error_and_takes_nothing() {
     for (line, said) in [
         ("nonsense", "line 1: column 1: expected one JSON object, found \"nonsense\""),
         ("[1]", "expected one JSON object"),
-        ("{\"a\":1", "expected one JSON object"),
+        ("{\"a\":1", "column 6: expected one JSON object, found the end of the line within it"),
+        (
+            "{",
+            "expected one JSON object, found the end of the line within it (each object on one line",
+        ),
         (
             "{\"a\":1}{\"b\":2}",
             "column 8: expected one JSON object, found \"{\\\"b\\\":2}\" (trailing characters)",
@@ -411,6 +415,8 @@ fn times_of_victoriametrics_in_another_unit_are_refused() {
     let found = items_of(seconds, [line("1700000000").as_bytes()]);
     assert_eq!(found, ["1 Some(1700000000000000000) up Integer(1)"]);
     // Samples of a batch of Telegraf have times too.
+    let null = "{\"fields\":{\"a\":null,\"b\":1},\"name\":\"m\",\"tags\":{},\"timestamp\":5}";
+    assert_eq!(items([null.as_bytes()]), ["1 Some(5) m_b Integer(1)"]);
     let none = "{\"fields\":{\"a\":1},\"name\":\"m\",\"tags\":{},\"timestamp\":null}";
     assert!(only(none).contains("expected a metric of Telegraf"), "{}", only(none));
 }

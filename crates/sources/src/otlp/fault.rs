@@ -44,6 +44,8 @@ pub enum Wrong {
     TwiceKey,
     /// There is no value.
     NoValue,
+    /// There are two values.
+    TwoValues,
     /// There is no time.
     NoTime,
     /// It is none in nanoseconds.
@@ -117,6 +119,7 @@ impl fmt::Display for Wrong {
             }
             Wrong::TwiceKey => "expected each attribute once, found one of them twice",
             Wrong::NoValue => "expected a value in asDouble or asInt, found none",
+            Wrong::TwoValues => "expected a value in asDouble or asInt, found both",
             Wrong::NoTime => "expected a time in timeUnixNano, found none",
             Wrong::Time { found, unit: Some(unit) } => {
                 return write!(

@@ -162,15 +162,21 @@ impl<'m> Reader<'m> {
     }
 
     fn number(&mut self, name: &str, message: &[u8], is_stale: bool) -> Result<(), Wrong> {
-        let mut found = is_stale.then_some(STALE);
+        let (mut float, mut integer) = (None, None);
         for (number, value) in fields(message) {
             match (number, value) {
-                (4, Value::Fixed64(bits)) => found = Some(Number::Float(f64::from_bits(bits))),
-                (6, Value::Fixed64(bits)) => found = Some(Number::Integer(bits.cast_signed())),
+                (4, Value::Fixed64(bits)) => float = Some(Number::Float(f64::from_bits(bits))),
+                (6, Value::Fixed64(bits)) => integer = Some(Number::Integer(bits.cast_signed())),
                 _ => {}
             }
         }
-        let value = found.ok_or(Wrong::NoValue)?;
+        // Decoders of Protocol Buffers take the later of the two; which was meant, nobody knows.
+        let value = match (float, integer) {
+            (Some(_), Some(_)) => return Err(Wrong::TwoValues),
+            (found, other) => {
+                found.or(other).or(is_stale.then_some(STALE)).ok_or(Wrong::NoValue)?
+            }
+        };
         self.write(name, value, true);
         Ok(())
     }

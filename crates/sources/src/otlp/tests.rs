@@ -193,6 +193,7 @@ fn a_point_is_refused_by_itself_and_says_why() {
         within(1, &[fixed(3, TIME / 1_000_000), double(4, 1.0)]),
         within(1, &[fixed(3, u64::MAX), double(4, 1.0)]),
         within(1, &[fixed(3, TIME)]),
+        within(1, &[fixed(3, TIME), fixed(4, 1.5_f64.to_bits()), fixed(6, 2)]),
         point(&[attribute(7, "a", string(1, "x")), attribute(7, "a", string(1, "y"))]),
         point(&[attribute(7, "\u{65e5}", string(1, "x"))]),
         point(&[attribute(7, "a", string(1, &"x".repeat(5_000)))]),
@@ -205,11 +206,12 @@ fn a_point_is_refused_by_itself_and_says_why() {
         "it is one in ms, and the sender has to send nanoseconds",
         "expected a time until 2262, found 18446744073709551615 nanoseconds",
         "expected a value in asDouble or asInt, found none",
+        "expected a value in asDouble or asInt, found both",
         "expected each attribute once",
         "expected attributes whose names have ASCII letters",
         "expected attributes of at most 4096 bytes",
         "expected at most 256 attributes",
-        "9 1700000000000000000 g{",
+        "10 1700000000000000000 g{",
     ];
     assert_eq!(said.len(), expected.len());
     for (said, expected) in said.iter().zip(expected) {

@@ -137,6 +137,34 @@ fn dates_are_read_as_people_write_them() {
         assert_eq!(times.read(text), Ok(1_795_295_580 * SECOND), "{text}");
     }
     assert_eq!(times.read("21.11.2026"), times.read("2026-11-21"));
+    let early = times.read("2026-01-02 03:04");
+    assert_eq!(early, Ok(1_767_323_040 * SECOND));
+    for text in [
+        "2026-1-2 3:04",
+        "2026-01-02 3:04:00",
+        "2026/1/02T3:04:00.0",
+        "2.1.2026 03:04",
+        "02.01.2026 3:04:00,0",
+        "2026-1-2T4:04+01:00",
+        "2-Jan-2026 3:04",
+    ] {
+        assert_eq!(times.read(text), early, "{text}");
+    }
+    assert_eq!(parse("2026-1-2 3:04"), Err(TimeFault::Zone));
+    assert_eq!(times.read("2026-13-2"), Err(TimeFault::Calendar));
+    for text in [
+        "26-1-2",
+        "2026-1",
+        "2026-1-2-3",
+        "2026-1-2 3:4",
+        "2026-1-2 3",
+        "1.2.26",
+        "2026--2",
+        "2026-1-",
+    ] {
+        assert_eq!(times.read(text), Err(TimeFault::Form), "{text}");
+    }
+    assert_eq!(times.read("1/2/2026 3:04"), Err(TimeFault::DayOrMonth));
     for text in ["21-Nov-2026 21:13:24Z", "21 NOV 2026T21:13:24 UTC", "21-nov-2026 22:13:24+01:00"]
     {
         assert_eq!(parse(text), time_ns, "{text}");

@@ -3,16 +3,20 @@
 //! A run may correct what an earlier one holds. So it stays as long as one that was recorded before it
 //! has samples of a common series in its times: dropped first, it would bring back what it corrects.
 //!
+//! A run with samples in the window of a pin stays until the pin is released, and counts for no size: were its
+//! bytes counted, what is new would be dropped in its place.
+//!
 //! Invariant: what is read after runs were dropped is what was read before, or nothing. Held by
 //! `tests/retention.rs` and `tests/model`.
 
 use super::{Changes, Settled, Settler};
-use crate::Result;
-use crate::runs::{PageAt, RunFile, Runs};
-use baro_ondisk::RunEntry;
+use crate::runs::{PageAt, RunFile};
+use crate::{Result, Store};
+use baro_ondisk::{PinState, RunEntry};
 use baro_runs::PageEntry;
 use baro_sys::clock;
 use baro_sys::storage::Storage;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What is kept. The default keeps everything.
@@ -41,46 +45,68 @@ pub struct Dropped {
 }
 
 impl RunRetention {
-    /// Which runs of a store are dropped, the oldest first, but for those that are `held`.
+    /// Which runs of a store are dropped, the oldest first, but for those that are `held` and those that pins
+    /// hold; and whether so much can be free as is asked for.
     pub(crate) fn drop_of(
         &self,
-        runs: &Runs,
+        store: &Store,
         held: impl Fn(&RunEntry) -> bool,
         free_bytes: Option<u64>,
-    ) -> Vec<RunEntry> {
+    ) -> (Vec<RunEntry>, bool) {
+        let (runs, pinned) = (&store.runs, pinned(store));
+        let held = Held { held, pinned: |run: &RunEntry| pinned.contains(&run.id) };
         let corrects = |run: &RunEntry, other: &RunEntry| have_common(&runs.files, run, other);
-        self.drop(&runs.manifest.runs, held, corrects, free_bytes, clock::realtime_ns())
+        self.drop(&runs.manifest.runs, &held, corrects, free_bytes, clock::realtime_ns())
     }
 
     /// Whether so much can be free as is asked for, were all that may go dropped.
-    fn gives(&self, runs: &[RunEntry], held: impl Fn(&RunEntry) -> bool, free_bytes: u64) -> bool {
-        let may_go = runs.iter().filter(|run| !held(run)).map(|run| run.bytes);
+    fn gives(&self, runs: &[RunEntry], stays: impl Fn(&RunEntry) -> bool, free_bytes: u64) -> bool {
+        let may_go = runs.iter().filter(|run| !stays(run)).map(|run| run.bytes);
         may_go.fold(free_bytes, u64::saturating_add) >= self.min_free_bytes
     }
 
     /// Which of the runs, given in the order of recording, are dropped, the oldest first, but for those
-    /// that are `held` and those that may correct one that stays: `corrects` is asked whether a later
-    /// run may, and only if their times meet. `free_bytes` is what the file system has.
+    /// that are held and those that may correct one that stays: `corrects` is asked whether a later
+    /// run may, and only if their times meet. `free_bytes` is what the file system has. Also, whether so much can
+    /// be free as is asked for.
     fn drop(
         &self,
         runs: &[RunEntry],
-        held: impl Fn(&RunEntry) -> bool,
+        held: &Held<impl Fn(&RunEntry) -> bool, impl Fn(&RunEntry) -> bool>,
         corrects: impl Fn(&RunEntry, &RunEntry) -> bool,
         free_bytes: Option<u64>,
         now_ns: i64,
-    ) -> Vec<RunEntry> {
+    ) -> (Vec<RunEntry>, bool) {
         let mut left: Vec<(usize, RunEntry)> = runs.iter().copied().enumerate().collect();
         left.sort_by_key(|(_, run)| run.time_max_ns);
         let newest_ns = left.last().map_or(i64::MIN, |(_, run)| run.time_max_ns).min(now_ns);
         let before_ns = self.keep_ns.map(|keep_ns| newest_ns.saturating_sub_unsigned(keep_ns));
-        let mut bytes: u64 = runs.iter().map(|run| run.bytes).sum();
         let mut free_bytes = free_bytes.unwrap_or(u64::MAX);
-        let min_free_bytes =
-            if self.gives(runs, &held, free_bytes) { self.min_free_bytes } else { 0 };
-        let mut drop = Vec::new();
+        let all: u64 = runs.iter().map(|run| run.bytes).sum();
+        let oldest_ns = left.first().map_or(i64::MAX, |(_, run)| run.time_max_ns);
+        if before_ns.is_none_or(|before_ns| oldest_ns >= before_ns)
+            && self.keep_bytes.is_none_or(|keep| all <= keep)
+            && free_bytes >= self.min_free_bytes
+        {
+            return (Vec::new(), true);
+        }
         let meet = |a: &RunEntry, b: &RunEntry| {
             a.time_min_ns <= b.time_max_ns && b.time_min_ns <= a.time_max_ns
         };
+        // What may correct a run that a pin holds stays with it, and so on.
+        let mut stuck: Vec<&RunEntry> = Vec::new();
+        for run in runs {
+            let keeps = |other: &&RunEntry| meet(other, run) && corrects(run, other);
+            if (held.pinned)(run) || stuck.iter().any(keeps) {
+                stuck.push(run);
+            }
+        }
+        let is_stuck = |run: &RunEntry| stuck.iter().any(|other| other.id == run.id);
+        let stays = |run: &RunEntry| (held.held)(run) || is_stuck(run);
+        let mut bytes = all - stuck.iter().map(|run| run.bytes).sum::<u64>();
+        let gives = self.gives(runs, stays, free_bytes);
+        let min_free_bytes = if gives { self.min_free_bytes } else { 0 };
+        let mut drop = Vec::new();
         loop {
             let large = self.keep_bytes.is_some_and(|keep| bytes > keep);
             let unwanted = |run: &RunEntry| {
@@ -88,20 +114,46 @@ impl RunRetention {
                 old || large || free_bytes < min_free_bytes
             };
             let may_go = |(place, run): &(usize, RunEntry)| {
-                let stays = |(before, other): &(usize, RunEntry)| {
+                let corrected = |(before, other): &(usize, RunEntry)| {
                     before < place && meet(other, run) && corrects(run, other)
                 };
-                !held(run) && !left.iter().any(stays)
+                !stays(run) && !left.iter().any(corrected)
             };
             // What was recorded first corrects nothing: as long as any is unwanted and not held, one goes.
             let mut unwanted = left.iter().take_while(|(_, run)| unwanted(run));
-            let Some(at) = unwanted.position(may_go) else { return drop };
+            let Some(at) = unwanted.position(may_go) else { return (drop, gives) };
             let (_, run) = left.remove(at);
             bytes -= run.bytes;
             free_bytes = free_bytes.saturating_add(run.bytes);
             drop.push(run);
         }
     }
+}
+
+/// Runs that are not dropped.
+struct Held<H, P> {
+    /// A table has not got their samples.
+    held: H,
+    /// They have samples in the window of a pin.
+    pinned: P,
+}
+
+/// Ids of the runs that have samples in the window of a pin; of one that cannot be opened its times count.
+fn pinned(store: &Store) -> BTreeSet<u64> {
+    let held = store.pins().filter(|pin| pin.state != PinState::Refused);
+    let windows: Vec<(i64, i64)> = held.map(baro_ondisk::Pin::window_ns).collect();
+    let is_pinned = |run: &&RunEntry| {
+        let open = store.runs.files.iter().find(|file| file.entry.id == run.id);
+        windows.iter().any(|(from_ns, to_ns)| {
+            let meets = |min_ns: i64, max_ns: i64| min_ns < *to_ns && *from_ns <= max_ns;
+            meets(run.time_min_ns, run.time_max_ns)
+                && open.is_none_or(|file| {
+                    let mut pages = file.index.pages().iter();
+                    pages.any(|page| meets(page.time_min_ns, page.time_max_ns))
+                })
+        })
+    };
+    store.runs.manifest.runs.iter().filter(is_pinned).map(|run| run.id).collect()
 }
 
 impl Settler {
@@ -112,10 +164,9 @@ impl Settler {
         let drop = {
             let (retention, held) =
                 (self.options.retention, |run: &RunEntry| self.is_kept(&self.hold, run));
-            let free = free_bytes.unwrap_or(u64::MAX);
-            let gives = retention.gives(&self.store.runs.manifest.runs, held, free);
+            let (drop, gives) = retention.drop_of(&self.store, held, free_bytes);
             report.min_free_missed = free_bytes.filter(|_| !gives);
-            retention.drop_of(&self.store.runs, held, free_bytes)
+            drop
         };
         if drop.is_empty() {
             return Ok(());
@@ -211,8 +262,13 @@ mod tests {
         runs.iter().map(|run| run.id).collect()
     }
 
+    fn none(_: &RunEntry) -> bool {
+        false
+    }
+
     fn dropped(retention: RunRetention, free_bytes: Option<u64>) -> Vec<u64> {
-        ids(&retention.drop(&runs(), |_| false, |_, _| false, free_bytes, i64::MAX))
+        let held = Held { held: none, pinned: none };
+        ids(&retention.drop(&runs(), &held, |_, _| false, free_bytes, i64::MAX).0)
     }
 
     #[test]
@@ -236,14 +292,15 @@ mod tests {
         let keep = RunRetention { keep_ns: Some(2500), ..RunRetention::default() };
         let mut all = runs();
         all.push(RunEntry { id: 9, time_max_ns: i64::MAX, ..all[0] });
+        let held = Held { held: none, pinned: none };
         let dropped =
-            |now_ns| -> Vec<u64> { ids(&keep.drop(&all, |_| false, |_, _| false, None, now_ns)) };
+            |now_ns| -> Vec<u64> { ids(&keep.drop(&all, &held, |_, _| false, None, now_ns).0) };
         assert_eq!(dropped(3000), [0]);
         // A clock before the samples keeps more; one behind all of them, and such a sample, is what
         // nothing can be measured against.
         assert!(dropped(0).is_empty());
         assert_eq!(dropped(i64::MAX), [0, 1, 2, 3]);
-        let future = keep.drop(&runs(), |_| false, |_, _| false, None, i64::MAX);
+        let future = keep.drop(&runs(), &held, |_, _| false, None, i64::MAX).0;
         assert_eq!(ids(&future), [0]);
     }
 
@@ -254,8 +311,8 @@ mod tests {
         // The second lies in the first, the third meets both ends of time and the first; the last is later.
         let all = [run(0, 0, 100), run(1, 5, 5), run(2, 90, 120), run(3, 121, 200)];
         let by = |retention: RunRetention, held: &[u64], common: bool| {
-            let held = |run: &RunEntry| held.contains(&run.id);
-            ids(&retention.drop(&all, held, |_, _| common, Some(0), i64::MAX))
+            let held = Held { held: |run: &RunEntry| held.contains(&run.id), pinned: none };
+            ids(&retention.drop(&all, &held, |_, _| common, Some(0), i64::MAX).0)
         };
         let keep = RunRetention::default();
         let size = |bytes| RunRetention { keep_bytes: Some(bytes), ..keep };
@@ -270,6 +327,33 @@ mod tests {
         assert_eq!(by(age(110), &[], false), [1]);
         assert!(by(age(110), &[], true).is_empty());
         assert_eq!(by(age(99), &[], true), [0, 1]);
+    }
+
+    #[test]
+    fn what_pins_hold_stays_and_takes_no_room_of_what_is_new() {
+        let by = |retention: RunRetention, pinned: &[u64], free_bytes| {
+            let held = Held { held: none, pinned: |run: &RunEntry| pinned.contains(&run.id) };
+            ids(&retention.drop(&runs(), &held, |_, _| false, free_bytes, i64::MAX).0)
+        };
+        let all = RunRetention::default();
+        assert_eq!(by(RunRetention { keep_ns: Some(1500), ..all }, &[0], None), [1]);
+        let size = |bytes| RunRetention { keep_bytes: Some(bytes), ..all };
+        assert!(by(size(200), &[0, 1], None).is_empty());
+        assert_eq!(by(size(200), &[0], None), [1]);
+        assert_eq!(by(size(0), &[0, 1], None), [2, 3]);
+        // They cannot be dropped for room either; if all others give too little, none goes.
+        let free = |bytes| RunRetention { min_free_bytes: bytes, ..all };
+        assert_eq!(by(free(250), &[0, 1], Some(50)), [2, 3]);
+        assert!(by(free(251), &[0, 1], Some(50)).is_empty());
+        // Nor what may correct them, one behind the other.
+        let run =
+            |id, time_min_ns, time_max_ns| RunEntry { id, time_min_ns, time_max_ns, ..runs()[0] };
+        let chain = [run(0, 0, 100), run(1, 90, 200), run(2, 190, 300), run(3, 400, 500)];
+        let held = Held { held: none, pinned: |run: &RunEntry| run.id == 0 };
+        let of = |keep: RunRetention| keep.drop(&chain, &held, |_, _| true, Some(50), i64::MAX);
+        assert!(of(size(100)).0.is_empty());
+        assert_eq!(ids(&of(size(99)).0), [3]);
+        assert_eq!(of(free(151)), (vec![], false));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::common::{Folder, options};
 use baro_ondisk::{Type, WhenFull};
-use baro_recorder::Recorder;
+use baro_recorder::{PinRequest, Recorder};
 use baro_store::{Extent, Interval, Query, RunRetention, SettleOptions, Settler, Store, Values};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -118,4 +118,36 @@ fn a_sample_of_a_far_future_keeps_nothing_that_comes_later() {
     assert_eq!(settle(&folder, keep), 2);
     let left = samples(&folder, 1);
     assert_eq!((left.len(), left[&CORRECTED_NS]), (1001, RIGHT));
+}
+
+/// A fault of a month ago is what its pin was made for.
+#[test]
+fn what_a_pin_keeps_is_dropped_by_nothing_until_it_is_released() {
+    let folder = Folder::init("retention-pins", 8, WhenFull::Recycle);
+    let now_ns = baro_sys::clock::realtime_ns();
+    let recorder = Recorder::open(&folder.0, options()).unwrap();
+    recorder.declare(&[("a", Type::I64, ""), ("b", Type::I64, "")]).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    for at in 0..1000 {
+        producer.push_sample(1, now_ns + at, at).unwrap();
+    }
+    let sequence = producer.next_sequence();
+    assert!(recorder.wait_durable(&producer, sequence, 60_000_000_000));
+    let request = PinRequest { before_ns: 60_000_000_000, after_ns: 1, ..PinRequest::default() };
+    let pin = recorder.pin(&request).unwrap();
+    drop(producer);
+    assert_eq!(recorder.close().left, 0);
+    settle(&folder, RunRetention::default());
+    // One that is earlier, and one that is later by more than is kept.
+    run(&folder, (0..500).map(|ns| (2, ns, ns)));
+    let later_ns = now_ns + 3_600_000_000_000;
+    run(&folder, (0..500).map(|at| (1, later_ns + at, at)));
+    let keep = RunRetention { keep_ns: Some(1), ..RunRetention::default() };
+    assert_eq!((settle(&folder, keep), runs(&folder).0), (1, 2));
+    let keep = RunRetention { keep_bytes: Some(0), ..RunRetention::default() };
+    assert_eq!((settle(&folder, keep), runs(&folder).0), (1, 1));
+    let found = samples(&folder, 1);
+    assert_eq!(found, (0..1000).map(|at| (now_ns + at, at)).collect());
+    baro_recorder::inspect::release_in_store(&folder.0, pin.id).unwrap();
+    assert_eq!((settle(&folder, keep), runs(&folder).0), (1, 0));
 }

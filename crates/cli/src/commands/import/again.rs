@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// What the read has told of replaced samples becomes what another read finds, if it can: not of what comes out
 /// of a pipe, nor where the reading was ended before.
-pub(super) fn count(arguments: &Arguments, read: &mut Read) {
+pub(super) fn count(arguments: &Arguments, manner: Manner, read: &mut Read) {
     let unseen = &read.ended.fed.unseen;
     let mut begun = arguments.files.iter().take(read.files.len());
     let may_read = |file: &PathBuf| file != Path::new("-") && files::is_regular(file);
@@ -21,7 +21,7 @@ pub(super) fn count(arguments: &Arguments, read: &mut Read) {
     let mut recount = Recount::new(unseen);
     while recount.begin() {
         // What is there by now is no more, or not the same: then it stays unknown.
-        match reading(arguments, recount, read.files.len()) {
+        match reading(arguments, manner, recount, read.files.len()) {
             Ok((Some(found), lines)) if lines == read.lines => recount = found,
             _ => return,
         }
@@ -39,13 +39,13 @@ pub(super) fn count(arguments: &Arguments, read: &mut Read) {
 /// What was counted by another reading, and the lines of that.
 fn reading(
     arguments: &Arguments,
+    manner: Manner,
     recount: Recount,
     begun: usize,
 ) -> Result<(Option<Recount>, u64)> {
     let files = arguments.files.iter().take(begun);
     let given = files.map(|file| arguments.given(file)).collect::<Result<Vec<Given<'_>>>>()?;
     let target = Target::nowhere(&arguments.store)?;
-    let manner = Manner { strict: arguments.strict, ..Manner::together() };
     let mut intake = Intake::new("import", target, manner)?;
     intake.recount(recount);
     let mut reading = Reading::again(intake);

@@ -5,19 +5,40 @@
 //! Invariant: an import lets no unsettled samples be recycled, neither its own nor those that were there.
 //! Held by `an_import_larger_than_a_recycling_log_keeps_all_and_what_was_there`.
 
+use crate::commands::record::keeping::Dropped;
 use crate::commands::record::settle_options;
 use crate::failure::Result;
+use crate::size;
 use baro_ingest::Waiting;
 use baro_log::{Logged, open_folder, read_identity};
 use baro_ondisk::WhenFull;
 use baro_recorder::{Recorder, Trouble};
-use baro_store::{RunRetention, Settling, SettlingOptions, SettlingState};
-use baro_sys::termination;
+use baro_store::{RunRetention, Settling, SettlingOptions, SettlingState, Store};
+use baro_sys::{clock, termination};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 const LOOK: Duration = Duration::from_millis(20);
+
+/// From when on samples stay that come beside another process's recorder: what it drops would be lost, however
+/// durable. Says that it may drop others, which nobody knows before.
+pub(super) fn kept_from_ns(store: &Path) -> i64 {
+    let Dropped { keep_ns, keep_bytes } = Dropped::of(store);
+    if let Some(bytes) = keep_bytes {
+        say!(
+            "note: the recorder of this store keeps {} of runs (--runs-size) and drops the oldest: what is \
+             imported may be among them",
+            size::show_bytes(bytes)
+        );
+    }
+    let Some(keep_ns) = keep_ns else { return i64::MIN };
+    // Nothing is dropped that a table has not got.
+    match Store::open(store).and_then(|store| store.handover()) {
+        Ok(Some(_)) => i64::MIN,
+        _ => clock::realtime_ns().saturating_sub_unsigned(keep_ns),
+    }
+}
 
 /// Calls `work`, which waits for room as `waiting` says; `recorder` is this process's own.
 pub(super) fn with_settling<T>(

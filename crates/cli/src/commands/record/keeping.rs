@@ -3,12 +3,15 @@
 
 use crate::failure::Result;
 use crate::size;
+use baro_log::{Role, StoreLock};
 use baro_ondisk::Type;
 use baro_recorder::{PinRequest, Recorder, Retention, Trigger};
 use baro_store::RunRetention;
 use baro_sys::termination;
 use clap::Args;
+use std::fmt;
 use std::ops::Bound;
+use std::path::Path;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Keeping {
@@ -106,6 +109,12 @@ impl Keeping {
         (!self.no_settle).then_some(RunRetention { keep_ns, keep_bytes, min_free_bytes })
     }
 
+    /// What is dropped of the runs, for an import beside: see [`Dropped`].
+    pub(crate) fn says(&self) -> Option<String> {
+        (!self.no_settle)
+            .then(|| Dropped { keep_ns: self.keep_runs, keep_bytes: self.runs_size }.to_string())
+    }
+
     /// Begins to watch.
     ///
     /// # Errors
@@ -113,6 +122,39 @@ impl Keeping {
     pub(crate) fn watch(&self) -> Result<Watching<'_>> {
         termination::watch_user_signal()?;
         Ok(Watching { keeping: self, undeclared: self.pin_when.iter().collect() })
+    }
+}
+
+/// What a recorder drops of the runs, as its lock says it: `keep-runs=NANOSECONDS runs-size=BYTES`. An import
+/// beside it reads that, since what it brings is old, and would be dropped when it has settled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    /// Samples older than this.
+    pub(crate) keep_ns: Option<u64>,
+    /// The oldest, while all runs are larger.
+    pub(crate) keep_bytes: Option<u64>,
+}
+
+impl fmt::Display for Dropped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("settles")?;
+        let all = [("keep-runs", self.keep_ns), ("runs-size", self.keep_bytes)];
+        all.into_iter().try_for_each(|(name, bound)| match bound {
+            Some(bound) => write!(f, " {name}={bound}"),
+            None => Ok(()),
+        })
+    }
+}
+
+impl Dropped {
+    /// What the recorder of the store at `path` says; nothing if there is none, or it is of an earlier version.
+    pub(crate) fn of(path: &Path) -> Self {
+        let said = StoreLock::said_at(path, Role::Recording).ok().flatten().unwrap_or_default();
+        let bound = |name: &str| {
+            let bound = said.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+            bound.and_then(|bound| bound.parse().ok())
+        };
+        Dropped { keep_ns: bound("keep-runs"), keep_bytes: bound("runs-size") }
     }
 }
 

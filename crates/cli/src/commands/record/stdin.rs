@@ -16,7 +16,7 @@ use baro_sources::prometheus::PrometheusParser;
 use baro_sources::raw::{RawFramer, Remainder};
 use baro_sources::{Held, Refused, Sample, TextForm};
 use baro_sys::{clock, input};
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, IsTerminal as _, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -53,6 +53,9 @@ impl Drop for Reader {
 
 /// Begins to read stdin.
 fn reader() -> Reader {
+    if std::io::stdin().is_terminal() {
+        say!("note: reads what is typed here; Ctrl-D at the beginning of a line ends it");
+    }
     let (sender, pieces) = sync_channel(READS);
     let enough = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&enough);

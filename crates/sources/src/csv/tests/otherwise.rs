@@ -159,3 +159,29 @@ fn a_column_without_a_name_holds_numbers_of_rows() {
         assert_eq!(plain(&format!(",time,a\n{row},5,1\n")), ["2 5 a Integer(1) None"]);
     }
 }
+
+/// As `%g` and numpy print the seconds since a test began: an integer would be nanoseconds, so that samples would
+/// change places.
+#[test]
+fn early_times_with_a_point_and_without_are_not_of_one_unit() {
+    let found = plain("time,a\n0,1\n0.5,2\n1,3\n1.5,4\n2,5\n1e1,6\n");
+    let taken: Vec<bool> = found.iter().map(|found| !found.contains("expected times")).collect();
+    assert_eq!(taken, [true, true, false, true, false, true], "{found:?}");
+    assert!(found[2].contains("--precision s if all are seconds"), "{found:?}");
+    let found = plain("time,a\n1,1\n2,2\n2.5,3\n3,4\n");
+    assert!(found[2].contains("expected times that all have a point or none"), "{found:?}");
+    assert!(found[3].starts_with("5 3 a"), "{found:?}");
+    // Of late ones each form is known, and of one that says its unit all are in it.
+    let late = plain("time,a\n1700000000.5,1\n1700000001000000000,2\n");
+    assert_eq!(late.len(), 2);
+    assert!(late.iter().all(|found| !found.contains("expected")), "{late:?}");
+    let said = plain("time_s,a\n0.5,1\n1,2\n");
+    assert!(said[1].starts_with("3 1000000000 a"), "{said:?}");
+}
+
+#[test]
+fn a_line_that_is_looked_at_before_it_is_read_has_no_form_yet() {
+    // Within the text is what could be a row, with a time of the other form.
+    let found = plain("time,a,note\n0.5,1,\"first\n1,2,3\n\"\n1.5,2,\"x\"\n");
+    assert!(found.len() == 4 && found.iter().all(|found| !found.contains("expected")), "{found:?}");
+}
