@@ -47,6 +47,11 @@ pub(crate) fn told(failure: &Failure, typed: &[OsString]) -> String {
         _ if ["bind", "listen"].contains(&error.operation.as_str()) => {
             failure::of_address(error).to_owned()
         }
+        ErrorKind::PermissionDenied
+            if error.operation == "make folder" && schedule::user_id() == 0 =>
+        {
+            place::unmakable(&error.path)
+        }
         // Some have said it.
         ErrorKind::PermissionDenied if !said.contains("root") => whose(&error.path),
         ErrorKind::NotFound if error.operation == "make folder" => place::unmakable(&error.path),
@@ -277,6 +282,12 @@ pub(crate) fn of_mistake(mistake: &clap::Error, typed: &[OsString]) -> String {
             "A settings file has them below [record]: store = \"/data/s\", and a source: proc = true, \
              stdin = \"csv\", udp = [\"127.0.0.1:9000\"] or attach = 1\n"
                 .to_owned()
+        }
+        Mistake::MissingRequiredArgument if typed.get(1).is_some_and(|verb| verb == "import") => {
+            "What comes through a pipe: baro import STORE - --input csv\n".to_owned()
+        }
+        Mistake::ValueValidation if found.as_deref().is_some_and(|found| found.starts_with("--last")) => {
+            "It counts samples; those of the last hour: --from 1h\n".to_owned()
         }
         // It needs --generate: of the kernel's counters another option has it.
         Mistake::MissingRequiredArgument

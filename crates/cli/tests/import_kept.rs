@@ -5,6 +5,7 @@
 mod calls;
 mod place;
 
+use baro_store::{Handover, Store};
 use calls::{baro, feed, json, run, stderr, text};
 use place::Folder;
 use serde_json::{Value, json};
@@ -399,15 +400,25 @@ fn what_the_recorder_beside_would_drop_is_refused_with_its_line() {
         format!("{{\"metric\":{{\"__name__\":\"b\"}},\"values\":[1,2],\"timestamps\":{stamps}}}\n");
     std::fs::write(&lines, line).unwrap();
     text(&run(&["import", &store, &lines]), 3);
+    // Of a store that is handed over all stays until the table has it; not once it was released.
+    for (holds, code) in [(false, 3), (true, 0)] {
+        let handover = Handover { table: [1; 16], below: 0, offered: 0, holds };
+        Store::open(store.as_ref()).unwrap().put_handover_in(Some(&handover)).unwrap();
+        text(&run(&["import", &store, &file, "--precision", "s", "--dry-run"]), code);
+    }
+    Store::open(store.as_ref()).unwrap().put_handover_in(None).unwrap();
     text(&end(recorder), 0);
     assert_eq!((count(&store, "a"), count(&store, "b")), (1, 1));
     // Nobody drops anything now.
     text(&run(&["import", &store, &file, "--precision", "s"]), 0);
     assert_eq!(count(&store, "a"), 3);
-    let sized = ["record", &store, "--attach", "1", "--runs-size", "1G", "--proc"];
+    let bounds = ["--runs-size", "1G", "--min-free", "1M"];
+    let sized = [&["record", &store, "--attach", "1", "--proc"][..], &bounds].concat();
     let recorder = self::recorder(&store, &sized, 2);
     let done = run(&["import", &store, &file, "--precision", "s"]);
-    assert!(stderr(&done).contains("keeps 1.0 GiB of runs (--runs-size)"), "{}", stderr(&done));
+    for said in ["keeps 1.0 GiB of runs (--runs-size)", "keeps 1.0 MiB free (--min-free)"] {
+        assert!(stderr(&done).contains(said), "{}", stderr(&done));
+    }
     text(&end(recorder), 0);
 }
 

@@ -234,3 +234,16 @@ fn what_cannot_be_meant_drops_nothing() {
     assert!(stderr(&output).contains("nothing was dropped for it"), "{}", stderr(&output));
     assert!(rows(&store) == before);
 }
+
+/// What a pin held is in the copy, and may be dropped there as all else.
+#[test]
+fn who_recovers_a_store_with_pins_is_told_that_they_stay_behind() {
+    let folder = Folder::new("settle-pins");
+    let (store, copy) = (folder.store(), folder.path("copy"));
+    text(&run(&["init", &store, "--size", "8M", "--recycle"]), 0);
+    text(&feed(&["record", &store, "--stdin", "csv"], b",a,1\n"), 0);
+    text(&run(&["pin", &store, "--before", "60s", "--name", "fault"]), 0);
+    let said = run(&["recover", &store, &copy]);
+    assert!(text(&said, 0).contains("the copy is whole"));
+    assert!(stderr(&said).contains("the pin is not copied"), "{}", stderr(&said));
+}

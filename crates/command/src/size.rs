@@ -67,7 +67,7 @@ pub fn left_free(text: &str) -> Result<u64, String> {
 
 const KEPT_MIN: u64 = 64 << 10;
 
-/// Nanoseconds: a number with ns, us, ms, s, m, h, d, w; or several, the larger unit first: `1h30m`.
+/// Nanoseconds: a number with ns, us, ms, s, m, h, d, w, or these as words; or several, the larger unit first: `1h30m`.
 ///
 /// # Errors
 /// No number, no such unit, or more than 64 bits hold.
@@ -107,11 +107,11 @@ fn one_duration(one: &str, text: &str, wanted: &str) -> Result<(u64, u64), Strin
         "ns" => 1,
         "us" => 1_000,
         "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        "m" | "min" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        "d" => 86_400_000_000_000,
-        "w" => 604_800_000_000_000,
+        "s" | "sec" | "second" | "seconds" => 1_000_000_000,
+        "m" | "min" | "minute" | "minutes" => 60_000_000_000,
+        "h" | "hour" | "hours" => 3_600_000_000_000,
+        "d" | "day" | "days" => 86_400_000_000_000,
+        "w" | "week" | "weeks" => 604_800_000_000_000,
         "" if number.parse::<f64>().is_ok() => {
             // What is offered is to be taken.
             let such = if number.parse::<f64>() == Ok(0.0) { "10" } else { number };

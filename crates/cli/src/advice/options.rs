@@ -3,7 +3,7 @@
 //! Invariant: none of these is an option of a verb for which it stands. Held by the test below.
 
 /// An option, the verbs that lack it (none: all do), and what to type instead.
-const OTHERS: [(&str, &[&str], &str); 8] = [
+const OTHERS: [(&str, &[&str], &str); 15] = [
     (
         "--every",
         &["export"],
@@ -14,9 +14,16 @@ const OTHERS: [(&str, &[&str], &str); 8] = [
         &["query", "cat"],
         "names stand behind STORE, without an option: baro query STORE NAME",
     ),
+    ("--json", &["record"], "what comes on standard input is told by --stdin json"),
+    ("--csv", &["record"], "what comes on standard input is told by --stdin csv"),
     ("--json", &[], "the form is told by --format json"),
     ("--csv", &[], "the form is told by --format csv"),
     ("--step", &["query"], "the length of steps is told by --every"),
+    ("--interval", &["query", "watch"], "how often is told by --every"),
+    ("--head", &["query"], "the first rows are told by --limit N"),
+    ("--duration", &["record", "trace"], "how long is told by --for"),
+    ("--from", &["pin"], "the window of a pin is told by --before and --after"),
+    ("--to", &["pin"], "the window of a pin is told by --before and --after"),
     (
         "--size",
         &["record"],

@@ -41,6 +41,12 @@ pub(super) fn of_word(found: &str, typed: &[OsString]) -> String {
         }
         "pin" if !has_name(words) => format!("The name of a pin is an option: --name {found}\n"),
         "blk" if !found.contains('.') => format!("The disk is an option: --device {found}\n"),
+        "export" if word.extension().is_some() => {
+            format!("An export makes one file: one more for {found}\n")
+        }
+        "serve" | "listen" if found.parse::<u16>().is_ok() => {
+            format!("The address is an option: --http 127.0.0.1:{found}\n")
+        }
         "export" => "Some series only: --series NAME, once for each\n".to_owned(),
         "init" if size::bytes(found).is_ok() => {
             format!("The size of the log is an option: --size {found}\n")

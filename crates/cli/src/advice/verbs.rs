@@ -25,7 +25,7 @@ const OTHERS: [(&[&str], &str); 14] = [
     (&["start", "run"], "to record, use baro record; to answer over HTTP, baro serve"),
     (&["convert"], "to write files of another form, use baro export"),
     (&["copy", "cp", "clone"], "to copy a store, use baro backup"),
-    (&["monitor"], "to see what comes in, use baro watch; which programs write, baro top"),
+    (&["monitor"], "to see what comes in, use baro watch; which programs write, baro blk"),
     (&["compact", "vacuum"], "to move samples out of the log into runs, use baro settle"),
     (&["check", "fsck", "repair"], "to look for damage, use baro verify; to rescue, baro recover"),
 ];

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     ///
     /// Runs whose newest sample is older, measured from the newest one of all. Those that an earlier
     /// backup has brought are removed from the copy.
-    #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
+    #[arg(long, value_parser = size::nanoseconds_above_0, value_name = "TIME")]
     keep_runs: Option<u64>,
     /// Do not read the copy again at the end
     #[arg(long)]

@@ -140,7 +140,7 @@ fn tell_pin(arguments: &Arguments, interval: Interval, found: u64) {
         _ if found > 0 => {}
         Some(pin) => say!(
             "note: nothing has a time in the window of pin {pin}; what was recorded then with other \
-             times is kept too: export it with --from and --to"
+             times is kept as long as its runs are: export it with --from and --to"
         ),
         None => tell_nothing(interval),
     }

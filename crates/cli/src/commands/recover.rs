@@ -2,7 +2,7 @@
 
 use super::{Format, print_json, verify};
 use crate::failure::{Outcome, Result};
-use baro_store::recover;
+use baro_store::{Store, recover};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -28,6 +28,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
         .into());
     }
     let recovered = recover(&arguments.store, &arguments.new, |_, _| {})?;
+    let pins = Store::open(&arguments.store).map_or(0, |store| store.pins().count());
+    if pins > 0 {
+        say!(
+            "note: {} not copied: what pins held is in the copy, and is recycled and dropped there as all else is",
+            if pins == 1 { "the pin is".to_owned() } else { format!("the {pins} pins are") }
+        );
+    }
     let damage: Vec<String> = recovered.damage.iter().map(ToString::to_string).collect();
     match arguments.format {
         Format::Json => print_json(&json!({

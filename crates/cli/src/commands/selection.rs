@@ -159,6 +159,9 @@ fn not_there(store: &Store, text: &str) -> Failure {
         return format!("{text}: no series of {wanted} has such labels; baro list shows all")
             .into();
     }
+    if let Some(next) = several(store, text) {
+        return format!("{text}: no such series or channel; {next}").into();
+    }
     let next = match (other_language(text), nearest.question()) {
         (Some(next), _) => next.to_owned(),
         (None, Some(question)) => format!("{question} baro list shows all"),
@@ -174,6 +177,18 @@ fn not_there(store: &Store, text: &str) -> Failure {
         false => String::new(),
     };
     format!("{text}: no series or channel has such a name{regex}; {next}").into()
+}
+
+/// What to type where several names stand in one word, or the end of an interval where names do.
+fn several(store: &Store, text: &str) -> Option<String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 4 && text.get(4..).is_some_and(|rest| rest.starts_with('-')) {
+        return Some(format!("the end of an interval is an option: --to {text}"));
+    }
+    let names: Vec<&str> = text.split([',', ' ']).filter(|name| !name.is_empty()).collect();
+    let is_there = |name: &&str| store.catalog().lookup(name).is_ok_and(|found| found.is_some());
+    let all = names.len() > 1 && names.len() < 100 && names.iter().all(is_there);
+    all.then(|| format!("several names are words of their own: {}", names.join(" ")))
 }
 
 /// Functions of PromQL that people think of first.

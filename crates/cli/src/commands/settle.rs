@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     ///
     /// By their newest sample, measured from the newest one of all or from the clock, whichever is
     /// earlier.
-    #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
+    #[arg(long, value_parser = size::nanoseconds_above_0, value_name = "TIME")]
     keep_runs: Option<u64>,
     /// Drop the oldest runs while all together are larger than this
     #[arg(long, value_parser = size::kept, value_name = "SIZE")]
@@ -162,9 +162,20 @@ fn print(
     let settled = &done.settled;
     if let Some(free_bytes) = settled.min_free_missed {
         say!(
-            "note: --min-free {}: {} are free, and all runs together take {}: nothing was dropped for it",
+            "note: --min-free {}: {} are free, and dropping all runs ({}) but those that pins or a table hold \
+             would not give that: nothing was dropped for it",
             show_bytes(arguments.min_free),
             show_bytes(free_bytes),
+            show_bytes(info.runs_bytes)
+        );
+    }
+    let holds = store.pins().next().is_some()
+        || store.handover().is_ok_and(|table| table.is_some_and(|table| table.holds));
+    if let Some(most) = arguments.runs_size.filter(|most| holds && info.runs_bytes > *most) {
+        say!(
+            "note: --runs-size {}: runs take {} still; what pins or a table hold is not dropped, nor what may \
+             correct it",
+            show_bytes(most),
             show_bytes(info.runs_bytes)
         );
     }

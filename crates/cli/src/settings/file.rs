@@ -47,6 +47,10 @@ pub(super) fn read(verb: &str, text: &str) -> (Vec<Entry>, Vec<Fault>) {
     let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
     let said = |error: &toml::de::Error| (line(start(error)), error.message().to_owned());
     // What follows a mistake of grammar may be read wrong because of it.
+    if !errors.is_empty() && text.trim_start().starts_with('{') {
+        let said = format!("expected TOML, [{verb}] and lines such as proc = true, found JSON");
+        return (Vec::new(), vec![(1, said)]);
+    }
     if !errors.is_empty() {
         return (Vec::new(), errors.iter().map(said).collect());
     }

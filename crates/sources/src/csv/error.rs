@@ -329,7 +329,7 @@ impl fmt::Display for CsvProblem {
             ),
             Self::ValueRange { found } => write!(
                 formatter,
-                "expected an integer of 64 bits, found {found:?}; write it with a point to record \
+                "expected an integer of 64 bits, or in a column of floats one up to 2^53, found {found:?}; write it with a point to record \
                  it as a float"
             ),
         }

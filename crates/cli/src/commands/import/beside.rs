@@ -24,18 +24,22 @@ const LOOK: Duration = Duration::from_millis(20);
 /// From when on samples stay that come beside another process's recorder: what it drops would be lost, however
 /// durable. Says that it may drop others, which nobody knows before.
 pub(super) fn kept_from_ns(store: &Path) -> i64 {
-    let Dropped { keep_ns, keep_bytes } = Dropped::of(store);
-    if let Some(bytes) = keep_bytes {
-        say!(
-            "note: the recorder of this store keeps {} of runs (--runs-size) and drops the oldest: what is \
-             imported may be among them",
-            size::show_bytes(bytes)
-        );
+    let Dropped { keep_ns, keep_bytes, min_free } = Dropped::of(store);
+    for (bytes, keeps, option) in
+        [(keep_bytes, "of runs", "--runs-size"), (min_free, "free", "--min-free")]
+    {
+        if let Some(bytes) = bytes {
+            say!(
+                "note: the recorder of this store keeps {} {keeps} ({option}) and drops the oldest runs: what \
+                 is imported may be among them",
+                size::show_bytes(bytes)
+            );
+        }
     }
     let Some(keep_ns) = keep_ns else { return i64::MIN };
     // Nothing is dropped that a table has not got.
     match Store::open(store).and_then(|store| store.handover()) {
-        Ok(Some(_)) => i64::MIN,
+        Ok(Some(handover)) if handover.holds => i64::MIN,
         _ => clock::realtime_ns().saturating_sub_unsigned(keep_ns),
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Keeping {
     ///
     /// Runs whose newest sample is older, measured from the newest one of all, or from the clock if that is
     /// earlier.
-    #[arg(long, value_parser = size::nanoseconds, value_name = "TIME")]
+    #[arg(long, value_parser = size::nanoseconds_above_0, value_name = "TIME")]
     keep_runs: Option<u64>,
     /// Drop the oldest runs while all together are larger than this
     ///
@@ -111,8 +111,9 @@ impl Keeping {
 
     /// What is dropped of the runs, for an import beside: see [`Dropped`].
     pub(crate) fn says(&self) -> Option<String> {
-        (!self.no_settle)
-            .then(|| Dropped { keep_ns: self.keep_runs, keep_bytes: self.runs_size }.to_string())
+        let (keep_ns, keep_bytes) = (self.keep_runs, self.runs_size);
+        let min_free = Some(self.min_free).filter(|bytes| *bytes > 0);
+        (!self.no_settle).then(|| Dropped { keep_ns, keep_bytes, min_free }.to_string())
     }
 
     /// Begins to watch.
@@ -125,20 +126,26 @@ impl Keeping {
     }
 }
 
-/// What a recorder drops of the runs, as its lock says it: `keep-runs=NANOSECONDS runs-size=BYTES`. An import
-/// beside it reads that, since what it brings is old, and would be dropped when it has settled.
+/// What a recorder drops of the runs, as its lock says it: `keep-runs=NANOSECONDS runs-size=BYTES
+/// min-free=BYTES`. An import beside it reads that, since what it brings is old, and would be dropped when it has settled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dropped {
     /// Samples older than this.
     pub(crate) keep_ns: Option<u64>,
     /// The oldest, while all runs are larger.
     pub(crate) keep_bytes: Option<u64>,
+    /// The oldest, while less is free.
+    pub(crate) min_free: Option<u64>,
 }
 
 impl fmt::Display for Dropped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("settles")?;
-        let all = [("keep-runs", self.keep_ns), ("runs-size", self.keep_bytes)];
+        let all = [
+            ("keep-runs", self.keep_ns),
+            ("runs-size", self.keep_bytes),
+            ("min-free", self.min_free),
+        ];
         all.into_iter().try_for_each(|(name, bound)| match bound {
             Some(bound) => write!(f, " {name}={bound}"),
             None => Ok(()),
@@ -154,7 +161,11 @@ impl Dropped {
             let bound = said.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
             bound.and_then(|bound| bound.parse().ok())
         };
-        Dropped { keep_ns: bound("keep-runs"), keep_bytes: bound("runs-size") }
+        Dropped {
+            keep_ns: bound("keep-runs"),
+            keep_bytes: bound("runs-size"),
+            min_free: bound("min-free"),
+        }
     }
 }
 
