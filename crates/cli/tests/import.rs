@@ -120,18 +120,18 @@ fn csv_is_taken_as_record_takes_it_and_more_than_a_ring_holds_is_not_lost() {
     for n in 0..300_000 {
         text.push_str(&format!("{n},n,{}\n", n * 7));
     }
-    text.push_str("1.5,\"b,{x=\"\"y\"\"}\",nan\n");
+    text.push_str("150000000,\"b,{x=\"\"y\"\"}\",nan\n");
     let output = run(&["import", &store, "-", "--format", "csv"], text.as_bytes());
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let report = String::from_utf8(output.stdout).unwrap();
     let expected = "300002 lines, 300001 samples of 2 series (1 declared); refused: 0 lines\n\
-        times: 1970-01-01T00:00:00.000000000Z to 1970-01-01T00:00:01.500000000Z (if that is not \
+        times: 1970-01-01T00:00:00.000000000Z to 1970-01-01T00:00:00.150000000Z (if that is not \
         meant: --precision says the unit of numbers)\n";
     assert_eq!(report, expected);
     // What comes out says the types.
     let typed = |line: &str| match line.split_once(',') {
         Some(("time", _)) => format!("{line},value_type\n"),
-        Some(("1.5", rest)) => format!("1500000000,{},f64\n", rest.replace("nan", "NaN")),
+        Some(("150000000", rest)) => format!("150000000,{},f64\n", rest.replace("nan", "NaN")),
         _ => format!("{line},i64\n"),
     };
     assert_eq!(csv(&store), text.lines().map(typed).collect::<String>());

@@ -209,12 +209,14 @@ pub(crate) struct Reader {
     several: bool,
     /// A comment that names columns, before anything was understood, and how many.
     hashed: Option<(u64, usize)>,
+    /// See [`Times::check_form`].
+    early: Option<bool>,
 }
 
 impl Reader {
     pub(crate) fn of(form: TextForm) -> Self {
         let (state, guards) = (State::Unknown, Guards::default());
-        Reader { form, state, ended: false, bare: false, guards, several: false, hashed: None }
+        Reader { form, state, ended: false, bare: false, guards, several: false, hashed: None, early: None }
     }
 
     /// `None`: the line was too long.
@@ -356,7 +358,8 @@ impl Reader {
             State::Unknown if !self.form.columns.is_empty() => false,
             State::Unknown | State::Rows { .. } => {
                 let named = matches!(self.state, State::Rows { header: true });
-                matches!(parse_row(1, text, named, &self.form, guards), Ok(Some(_)))
+                let early = &mut { self.early };
+                matches!(parse_row(1, text, named, &self.form, (guards, early)), Ok(Some(_)))
             }
         }
     }
@@ -431,7 +434,7 @@ impl Reader {
             return Ok(());
         }
         let named = matches!(self.state, State::Rows { header: true });
-        match parse_row(line, text, named, &self.form, &mut self.guards) {
+        match parse_row(line, text, named, &self.form, (&mut self.guards, &mut self.early)) {
             Ok(Some(sample)) => {
                 if let State::Unknown = self.state {
                     self.is_named_so(text)?;
@@ -523,7 +526,12 @@ fn is_of_r(text: &str) -> bool {
 }
 
 /// The time that a field says; nothing is now.
-fn time_of(field: &Field<'_>, times: &Times, values: &Values) -> Result<Option<i64>, Fault> {
+fn time_of(
+    field: &Field<'_>,
+    times: &Times,
+    values: &Values,
+    early: &mut Option<bool>,
+) -> Result<Option<i64>, Fault> {
     if field.text.is_empty() {
         return Ok(None);
     }
@@ -532,6 +540,7 @@ fn time_of(field: &Field<'_>, times: &Times, values: &Values) -> Result<Option<i
         Some((whole, part)) if !whole.contains('.') => times.read(&format!("{whole}.{part}")),
         _ => times.read(&field.text),
     };
+    let read = read.and_then(|ns| times.check_form(&field.text, ns, early).map(|()| ns));
     read.map(Some).map_err(|fault| {
         let problem = CsvProblem::Time { found: quote(&field.text), fault };
         Fault { offset: field.offset, problem }
@@ -550,7 +559,7 @@ fn parse_row<'a>(
     text: &'a str,
     header: bool,
     form: &TextForm,
-    guards: &mut Guards,
+    (guards, early): (&mut Guards, &mut Option<bool>),
 ) -> Result<Option<Sample<'a>>, Fault> {
     let time = field::<','>(text, 0)?;
     let missing = |field| Fault { offset: text.len(), problem: CsvProblem::FieldMissing { field } };
@@ -575,7 +584,7 @@ fn parse_row<'a>(
         return Ok(None);
     }
     let values = Values { decimal_comma: form.decimal_comma };
-    let time_ns = time_of(&time, &form.times, &values)?;
+    let time_ns = time_of(&time, &form.times, &values, early)?;
     if series.text.is_empty() {
         return Err(Fault { offset: series.offset, problem: CsvProblem::SeriesEmpty });
     }

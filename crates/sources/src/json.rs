@@ -77,6 +77,8 @@ pub(crate) struct Reader {
     unseen: Vec<bool>,
     /// The line with a bracket alone that no other has closed.
     open: Option<u64>,
+    /// See [`Times::check_form`].
+    early: Option<bool>,
     /// Nothing more of the input can be read.
     ended: bool,
 }
@@ -239,7 +241,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 impl Reader {
     pub(crate) fn of(form: TextForm) -> Self {
         let unseen = vec![true; form.columns.len()];
-        Reader { form, objects: 0, last: 0, unseen, open: None, ended: false }
+        Reader { form, objects: 0, last: 0, unseen, open: None, early: None, ended: false }
     }
 
     /// Hands on what a line has, with the number of its object.
@@ -330,7 +332,7 @@ impl Reader {
                 each(Sample { line, time_ns, series, joint: None, value, mark: Mark::None });
             }
         } else {
-            let (time_ns, values) = object::read(&members, &self.form)?;
+            let (time_ns, values) = object::read(&members, &self.form, &mut self.early)?;
             for (series, value, mark) in values {
                 each(Sample { line, time_ns, series, joint: None, value, mark });
             }

@@ -142,18 +142,32 @@ impl Times {
         i64::try_from(signed).map_err(|_| TimeFault::Range)
     }
 
-    /// Whether a time that was read is a number with a point: seconds, where an integer is nanoseconds. `None` if
-    /// its form does not matter: somebody has said the unit, it is no number, or it is late enough that in the
-    /// other form it would have been refused.
-    pub(crate) fn early_form(&self, text: &str, time_ns: i64) -> Option<bool> {
-        if time_ns == 0
-            || time_ns.div_euclid(SECOND_NS) >= PLAUSIBLE_S.start
-            || self.unit_ns.is_some()
-        {
-            return None;
+    /// Looks at the form of a time that was read: a number with a point is seconds, an integer nanoseconds. Both
+    /// in one column are early times of one clock, as `%g` prints them (`0.5`, `1`, `1.5`). `early` has the form
+    /// of the first such. It does not matter where somebody has said the unit, or where the time is no number, 0,
+    /// or late enough that in the other form it would have been refused.
+    ///
+    /// # Errors
+    /// It has the other form.
+    pub(crate) fn check_form(
+        &self,
+        text: &str,
+        time_ns: i64,
+        early: &mut Option<bool>,
+    ) -> Result<(), TimeFault> {
+        let is_late = time_ns.div_euclid(SECOND_NS) >= PLAUSIBLE_S.start;
+        if time_ns == 0 || is_late || self.unit_ns.is_some() {
+            return Ok(());
         }
-        let is_number = text.replace(',', ".").parse::<f64>().is_ok();
-        is_number.then(|| text.contains(['.', ',', 'e', 'E']))
+        let text = text.trim().trim_matches('"');
+        if text.replace(',', ".").parse::<f64>().is_err() {
+            return Ok(());
+        }
+        let has_point = text.contains(['.', ',', 'e', 'E']);
+        match *early.get_or_insert(has_point) == has_point {
+            true => Ok(()),
+            false => Err(TimeFault::Mixed),
+        }
     }
 
     /// The time that an integer says.

@@ -300,7 +300,7 @@ fn row<'a>(
             },
             Holds::Time => {
                 let read =
-                    time_of(&field, times, &Values { decimal_comma: false }).map_err(within)?;
+                    time_of(&field, times, &Values { decimal_comma: false }, &mut None).map_err(within)?;
                 // These rows have a time, or say nothing.
                 time_ns = Some(read.ok_or_else(|| {
                     let problem = CsvProblem::FieldMissing { field: "time" };

@@ -15,7 +15,6 @@ use crate::labels::labelled;
 use crate::lines::quote;
 use crate::number;
 use crate::sample::{Mark, Sample, Scalar};
-use crate::time::TimeFault;
 use baro_ondisk::NameParser;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,9 +28,8 @@ pub(super) struct Columns {
     layout: Layout,
     values: Values,
     parser: NameParser,
-    /// Whether early times have a point: a column of seconds since a test began may be `0.5`, `1`, `1.5`, of
-    /// which an integer would be nanoseconds.
-    early_form: Option<bool>,
+    /// See [`crate::time::Times::check_form`].
+    early: Option<bool>,
 }
 
 impl Columns {
@@ -41,7 +39,7 @@ impl Columns {
 
     pub(super) fn new(header: &str, separator: char, values: Values, layout: Layout) -> Self {
         let (header, parser) = (header.to_owned(), NameParser::new());
-        Columns { header, separator, layout, values, parser, early_form: None }
+        Columns { header, separator, layout, values, parser, early: None }
     }
 
     /// How many there are.
@@ -143,9 +141,9 @@ impl Columns {
     /// Hands on the samples of a row, all or none.
     /// Whether a text would be a row; nothing comes of it.
     pub(super) fn is_row(&mut self, text: &str, guards: &mut Guards) -> bool {
-        let early_form = self.early_form;
+        let early = self.early;
         let is_row = self.row(1, text, guards, &mut |_| ()).is_ok();
-        self.early_form = early_form;
+        self.early = early;
         is_row
     }
 
@@ -184,13 +182,8 @@ impl Columns {
                     return Err(Fault { offset, problem });
                 }
                 Holds::Time => {
-                    time_ns = time_of(&field, &self.layout.times, &self.values)?;
-                    let form = time_ns.and_then(|ns| self.layout.times.early_form(&field.text, ns));
-                    self.early_form = self.early_form.or(form);
-                    if form.is_some() && form != self.early_form {
-                        let (found, fault) = (quote(&field.text), TimeFault::Mixed);
-                        return Err(Fault { offset, problem: CsvProblem::Time { found, fault } });
-                    }
+                    let times = &self.layout.times;
+                    time_ns = time_of(&field, times, &self.values, &mut self.early)?;
                 }
                 Holds::Name if field.text.is_empty() => {
                     return Err(Fault { offset, problem: CsvProblem::SeriesEmpty });

@@ -80,7 +80,7 @@ fn lines_become_samples() {
         \r\n\
         # a comment, with commas\n\
         \x20 # another\n\
-        1.5,\"cpu{a=\"\"b\"\",c=\"\"d\"\"}\",2\n\
+        1700000001.5,\"cpu{a=\"\"b\"\",c=\"\"d\"\"}\",2\n\
         1970-01-01T01:00:00+01:00 , \"quoted\" , 3 \n\
         time,series,value\n\
         ,room{x=\"y\"},4\n\
@@ -88,7 +88,7 @@ fn lines_become_samples() {
         8,last,6";
     let expected = [
         sample(2, Some(1_700_000_000_000_000_000), "temp", 1),
-        sample(6, Some(1_500_000_000), "cpu{a=\"b\",c=\"d\"}", 2),
+        sample(6, Some(1_700_000_001_500_000_000), "cpu{a=\"b\",c=\"d\"}", 2),
         sample(7, Some(0), "quoted", 3),
         sample(9, None, "room{x=\"y\"}", 4),
         sample(10, Some(7), "s", 5),

@@ -59,6 +59,7 @@ fn other_time<'a>(
 pub(super) fn read<'a>(
     members: &'a [Member<'a>],
     form: &TextForm,
+    early: &mut Option<bool>,
 ) -> Result<(Option<i64>, Values<'a>), JsonProblem> {
     let other = other_time(members, form)?;
     let said_time = other.is_some_and(|key| role(form, key).is_some());
@@ -87,6 +88,9 @@ pub(super) fn read<'a>(
                 _ => form.times,
             };
             time_ns = time(value, &times)?;
+            let checked = time_ns.filter(|_| key != "time_ns");
+            let form = checked.map_or(Ok(()), |ns| times.check_form(value.get(), ns, early));
+            form.map_err(|fault| JsonProblem::Time { found: quote(value.get()), fault })?;
         }
     }
     // What `baro cat --format json` writes beside samples: a note is none, and a frame cannot be one.

@@ -171,6 +171,10 @@ fn early_times_with_a_point_and_without_are_not_of_one_unit() {
     let found = plain("time,a\n1,1\n2,2\n2.5,3\n3,4\n");
     assert!(found[2].contains("expected times that all have a point or none"), "{found:?}");
     assert!(found[3].starts_with("5 3 a"), "{found:?}");
+    for header in ["", "time,series,value\n"] {
+        let found = plain(&format!("{header}0.5,a,1\n1,a,2\n1.5,a,3\n"));
+        assert!(found.len() == 3 && found[1].contains("expected times that all have"), "{found:?}");
+    }
     // Of late ones each form is known, and of one that says its unit all are in it.
     let late = plain("time,a\n1700000000.5,1\n1700000001000000000,2\n");
     assert_eq!(late.len(), 2);
