@@ -216,7 +216,16 @@ pub(crate) struct Reader {
 impl Reader {
     pub(crate) fn of(form: TextForm) -> Self {
         let (state, guards) = (State::Unknown, Guards::default());
-        Reader { form, state, ended: false, bare: false, guards, several: false, hashed: None, early: None }
+        Reader {
+            form,
+            state,
+            ended: false,
+            bare: false,
+            guards,
+            several: false,
+            hashed: None,
+            early: None,
+        }
     }
 
     /// `None`: the line was too long.

@@ -299,8 +299,8 @@ fn row<'a>(
                 None => result = Some(field.text.into_owned()),
             },
             Holds::Time => {
-                let read =
-                    time_of(&field, times, &Values { decimal_comma: false }, &mut None).map_err(within)?;
+                let read = time_of(&field, times, &Values { decimal_comma: false }, &mut None)
+                    .map_err(within)?;
                 // These rows have a time, or say nothing.
                 time_ns = Some(read.ok_or_else(|| {
                     let problem = CsvProblem::FieldMissing { field: "time" };

@@ -443,9 +443,15 @@ fn notes_of_others_are_values() {
 /// As JavaScript prints seconds since a test began: of the second form it would be nanoseconds.
 #[test]
 fn early_times_with_a_point_and_without_are_not_of_one_unit() {
-    let found = items([&b"{\"time\":0.5,\"a\":1}\n{\"time\":1,\"a\":2}\n{\"time\":1.5,\"a\":3}\n"[..]]);
-    assert!(found.len() == 3 && found[1].contains("expected times that all have a point"), "{found:?}");
-    let found = items([&b"{\"time_ns\":1,\"a\":1}\n{\"time\":1700000000.5,\"a\":2}\n{\"t_s\":1,\"a\":3}\n"[..]]);
+    let found =
+        items([&b"{\"time\":0.5,\"a\":1}\n{\"time\":1,\"a\":2}\n{\"time\":1.5,\"a\":3}\n"[..]]);
+    assert!(
+        found.len() == 3 && found[1].contains("expected times that all have a point"),
+        "{found:?}"
+    );
+    let found = items([
+        &b"{\"time_ns\":1,\"a\":1}\n{\"time\":1700000000.5,\"a\":2}\n{\"t_s\":1,\"a\":3}\n"[..],
+    ]);
     assert!(found.iter().all(|found| !found.contains("expected")), "{found:?}");
 }
 
