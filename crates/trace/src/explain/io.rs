@@ -44,6 +44,14 @@ struct Work {
     holds_own: bool,
 }
 
+/// The disk that was waited for.
+struct Found {
+    device: Device,
+    work: Work,
+    /// Whether more than that it was in use says so.
+    is_shown: bool,
+}
+
 /// A request that ended when a wait did. The larger one is the likelier end of the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ended {
@@ -76,7 +84,8 @@ impl Walk<'_> {
     /// It is the disk of `about` if that did anything, else one that has requests of the task, else the
     /// one that ended a request when the wait ended, of several the likeliest ([`Ended`]): a
     /// disk in use by others ends requests at any time. A wait that has not ended is about the disk that
-    /// has a request of the task, else about that of the task's wait before in the same stack.
+    /// has a request of the task, else about that of the task's wait before in the same functions. If none
+    /// of it is known, the busiest disk is named, and that nothing shows it.
     pub(super) fn io(
         &mut self,
         pid: i32,
@@ -84,9 +93,15 @@ impl Walk<'_> {
         wait: &Wait,
         about: Option<Device>,
     ) -> Option<Node> {
-        let (device, work) = self.disk(pid, span, wait, about)?;
+        let Found { device, work, is_shown } = self.disk(pid, span, wait, about)?;
         let way = self.way_of(pid, wait, span).or(work.ended_by());
-        Some(self.judged(pid, device, &work, way, span))
+        let one = self.judged(pid, device, &work, way, span);
+        // What was idle says so itself.
+        if is_shown || one.known_by != Evidence::Event {
+            return Some(one);
+        }
+        let evidence = format!("{}; nothing shows that this disk was waited for", one.evidence);
+        Some(node(pid, Cause::Unknown, &one.place, span, evidence))
     }
 
     /// The disk that writers are held back for.
@@ -97,7 +112,7 @@ impl Walk<'_> {
         wait: &Wait,
         about: Option<Device>,
     ) -> Option<Node> {
-        let (device, work) = self.disk(pid, span, wait, about)?;
+        let Found { device, work, .. } = self.disk(pid, span, wait, about)?;
         Some(self.judged(pid, device, &work, Some(Way::Write), span))
     }
 
@@ -109,19 +124,13 @@ impl Walk<'_> {
         wait: &Wait,
         about: Option<Device>,
     ) -> Option<Node> {
-        let (device, work) =
-            self.disk(pid, span, wait, about).filter(|(_, work)| work.ended.is_some())?;
+        let found = self.disk(pid, span, wait, about);
+        let Found { device, work, .. } = found.filter(|found| found.work.ended.is_some())?;
         let way = self.way_of(pid, wait, span).or(work.ended_by());
         Some(self.judged(pid, device, &work, way, span))
     }
 
-    fn disk(
-        &self,
-        pid: i32,
-        span: Span,
-        wait: &Wait,
-        about: Option<Device>,
-    ) -> Option<(Device, Work)> {
+    fn disk(&self, pid: i32, span: Span, wait: &Wait, about: Option<Device>) -> Option<Found> {
         let about = about.and_then(|device| self.disk_of(device));
         let before = self.disk_before(pid, wait);
         let woken_ns = wait.woken_ns.or(wait.end_ns).unwrap_or(span.end_ns);
@@ -139,13 +148,19 @@ impl Walk<'_> {
         let is = |one: Option<Device>, device: &Device| one == Some(*device);
         // What a limit holds back never came to the disk.
         let took_part = |(device, work): &(Device, Work)| work.requests > 0 || is(before, device);
-        works.filter(took_part).max_by_key(|(device, work)| {
+        let shown = |(device, work): &(Device, Work)| {
             let is = |one| is(one, device);
-            (is(about), own(work), is(before), ends(work), work.busy_ns, work.bytes)
-        })
+            (is(about), own(work), is(before), ends(work))
+        };
+        let likeliest =
+            works.filter(took_part).max_by_key(|one| (shown(one), one.1.busy_ns, one.1.bytes))?;
+        let is_any = shown(&likeliest) > (false, false, false, None);
+        let (device, work) = likeliest;
+        let is_shown = is_any || work.by_task.contains_key(&pid);
+        Some(Found { device, work, is_shown })
     }
 
-    /// For a wait that has not ended: the disk that the task waited for before in the same stack.
+    /// For a wait that has not ended: the disk that the task waited for before in the same functions.
     fn disk_before(&self, pid: i32, wait: &Wait) -> Option<Device> {
         if wait.woken_ns.or(wait.end_ns).is_some() {
             return None;
@@ -155,11 +170,18 @@ impl Walk<'_> {
         let mut earlier = waits.get(..before)?.iter().rev().take(LOOK_BACK_WAITS);
         let alike = earlier.find(|one| {
             self.looked(1);
-            one.stack == wait.stack && one.woken_ns.is_some()
+            one.woken_ns.is_some() && self.is_same_place(one, wait)
         })?;
         let span = Span { begin_ns: alike.begin_ns, end_ns: alike.woken_ns? };
-        let (device, work) = self.disk(pid, span, alike, None)?;
+        let Found { device, work, .. } = self.disk(pid, span, alike, None)?;
         work.ended.map(|_| device)
+    }
+
+    /// Whether two waits are in the same functions: the stack of one that lasts is read in another way, with
+    /// other addresses in them.
+    fn is_same_place(&self, one: &Wait, other: &Wait) -> bool {
+        let names = |wait: &Wait| wait.stack.map(|stack| self.known.functions(stack));
+        one.stack == other.stack || names(one) == names(other)
     }
 
     /// The disk that a device is, or is a partition of.
