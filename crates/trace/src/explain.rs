@@ -37,6 +37,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod text;
+mod which_disk;
 
 pub use advice::{Advice, Write};
 pub use cause::{Cause, Evidence};

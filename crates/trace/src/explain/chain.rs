@@ -204,12 +204,8 @@ impl<'a> Walk<'a> {
             },
             Cause::OpenHandles => self.open_handles(one, wait, span),
             Cause::LogSpace if is_io && wait.waker.is_none_or(|by| by.context != Context::Task) => {
-                one.children.extend(self.io(
-                    one.pid,
-                    span,
-                    wait,
-                    self.device_of(one.pid, wait, span),
-                ));
+                let about = self.device_of(one.pid, wait, span);
+                one.children.extend(self.io(one.pid, span, wait, (one.cause, about)));
             }
             Cause::DirectIo if matches!(one.detail, Some("io_uring" | "aio")) => {
                 self.asynchronous(one, wait, span);
@@ -221,7 +217,7 @@ impl<'a> Walk<'a> {
                 // The log itself may be on a disk of its own.
                 let log = about.filter(|_| cause == Cause::JournalWrite);
                 let log = log.and_then(|device| self.known.log_of(device));
-                one.children.extend(self.io(one.pid, span, wait, log.or(about)));
+                one.children.extend(self.io(one.pid, span, wait, (cause, log.or(about))));
             }
             Cause::Reclaim | Cause::Timer | Cause::SyncBatch | Cause::Cpu => {}
             Cause::Throttle | Cause::WritebackThrottle => {}

@@ -2,6 +2,7 @@
 
 use super::chain::{Span, Walk, node};
 use super::group_limits::{Fits, Way};
+use super::which_disk::Found;
 use super::{Cause, Evidence, Node};
 use crate::record::Device;
 use crate::timeline::{Request, Wait};
@@ -17,21 +18,19 @@ const LOOK_BACK_NS: u64 = 60_000_000_000;
 const LOOK_BACK_REQUESTS: usize = 20_000;
 /// Requests issued within a wait that are looked at; of a wait with more only its end is judged.
 const WITHIN_REQUESTS: usize = 200_000;
-/// Waits of a task that are looked at before one that has not ended.
-const LOOK_BACK_WAITS: usize = 64;
 
 /// Requests of a disk within a time.
 #[derive(Debug, Default)]
-struct Work {
+pub(super) struct Work {
     /// How much of the time was looked at: its end.
     looked_ns: u64,
     /// Time in which at least one request was queued or with the driver.
-    busy_ns: u64,
+    pub(super) busy_ns: u64,
     /// Requests that were there at some time.
-    requests: u64,
-    bytes: u64,
+    pub(super) requests: u64,
+    pub(super) bytes: u64,
     /// Bytes by the task that issued them.
-    by_task: BTreeMap<i32, u64>,
+    pub(super) by_task: BTreeMap<i32, u64>,
     /// Time in which at least one request of another than the waiter was there.
     others_ns: u64,
     /// Sum of the times that requests that ended were with the driver.
@@ -39,22 +38,16 @@ struct Work {
     done: u64,
     writes: u64,
     /// The request that ended the wait, if one ended then: of several the one that did most likely.
-    ended: Option<Ended>,
+    pub(super) ended: Option<Ended>,
     /// Whether a request of the waiter's was there at the end of the time.
-    holds_own: bool,
-}
-
-/// The disk that was waited for.
-struct Found {
-    device: Device,
-    work: Work,
-    /// Whether more than that it was in use says so.
-    is_shown: bool,
+    pub(super) holds_own: bool,
+    /// Whether something that the kernel writes was.
+    pub(super) holds_written: bool,
 }
 
 /// A request that ended when a wait did. The larger one is the likelier end of the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Ended {
+pub(super) struct Ended {
     /// It goes where the call of the waiter goes, as far as that is known.
     fits: bool,
     by: By,
@@ -79,19 +72,13 @@ impl Work {
 }
 
 impl Walk<'_> {
-    /// The disk that was waited for; None if none did anything.
-    ///
-    /// It is the disk of `about` if that did anything, else one that has requests of the task, else the
-    /// one that ended a request when the wait ended, of several the likeliest ([`Ended`]): a
-    /// disk in use by others ends requests at any time. A wait that has not ended is about the disk that
-    /// has a request of the task, else about that of the task's wait before in the same functions. If none
-    /// of it is known, the busiest disk is named, and that nothing shows it.
+    /// The disk that was waited for for this cause, as [`Walk::disk`] finds it; None if none did anything.
     pub(super) fn io(
         &mut self,
         pid: i32,
         span: Span,
         wait: &Wait,
-        about: Option<Device>,
+        about: (Cause, Option<Device>),
     ) -> Option<Node> {
         let Found { device, work, is_shown } = self.disk(pid, span, wait, about)?;
         let way = self.way_of(pid, wait, span).or(work.ended_by());
@@ -112,7 +99,7 @@ impl Walk<'_> {
         wait: &Wait,
         about: Option<Device>,
     ) -> Option<Node> {
-        let Found { device, work, .. } = self.disk(pid, span, wait, about)?;
+        let Found { device, work, .. } = self.disk(pid, span, wait, (Cause::Unknown, about))?;
         Some(self.judged(pid, device, &work, Some(Way::Write), span))
     }
 
@@ -124,68 +111,14 @@ impl Walk<'_> {
         wait: &Wait,
         about: Option<Device>,
     ) -> Option<Node> {
-        let found = self.disk(pid, span, wait, about);
+        let found = self.disk(pid, span, wait, (Cause::Unknown, about));
         let Found { device, work, .. } = found.filter(|found| found.work.ended.is_some())?;
         let way = self.way_of(pid, wait, span).or(work.ended_by());
         Some(self.judged(pid, device, &work, way, span))
     }
 
-    fn disk(&self, pid: i32, span: Span, wait: &Wait, about: Option<Device>) -> Option<Found> {
-        let about = about.and_then(|device| self.disk_of(device));
-        let before = self.disk_before(pid, wait);
-        let woken_ns = wait.woken_ns.or(wait.end_ns).unwrap_or(span.end_ns);
-        let disks = self.known.line.disks.iter();
-        let way = self.way_of(pid, wait, span);
-        let works = disks.map(|(device, disk)| {
-            (*device, self.work((pid, *device), &disk.requests, span, (woken_ns, way)))
-        });
-        let has_ended = wait.woken_ns.or(wait.end_ns).is_some();
-        let own = |work: &Work| match has_ended {
-            true => work.by_task.contains_key(&pid) && work.ended.is_some(),
-            false => work.holds_own,
-        };
-        let ends = |work: &Work| work.ended.filter(|_| has_ended);
-        let is = |one: Option<Device>, device: &Device| one == Some(*device);
-        // What a limit holds back never came to the disk.
-        let took_part = |(device, work): &(Device, Work)| work.requests > 0 || is(before, device);
-        let shown = |(device, work): &(Device, Work)| {
-            let is = |one| is(one, device);
-            (is(about), own(work), is(before), ends(work))
-        };
-        let likeliest =
-            works.filter(took_part).max_by_key(|one| (shown(one), one.1.busy_ns, one.1.bytes))?;
-        let is_any = shown(&likeliest) > (false, false, false, None);
-        let (device, work) = likeliest;
-        let is_shown = is_any || work.by_task.contains_key(&pid);
-        Some(Found { device, work, is_shown })
-    }
-
-    /// For a wait that has not ended: the disk that the task waited for before in the same functions.
-    fn disk_before(&self, pid: i32, wait: &Wait) -> Option<Device> {
-        if wait.woken_ns.or(wait.end_ns).is_some() {
-            return None;
-        }
-        let waits = &self.known.line.tasks.get(&pid)?.waits;
-        let before = waits.partition_point(|one| one.begin_ns < wait.begin_ns);
-        let mut earlier = waits.get(..before)?.iter().rev().take(LOOK_BACK_WAITS);
-        let alike = earlier.find(|one| {
-            self.looked(1);
-            one.woken_ns.is_some() && self.is_same_place(one, wait)
-        })?;
-        let span = Span { begin_ns: alike.begin_ns, end_ns: alike.woken_ns? };
-        let Found { device, work, .. } = self.disk(pid, span, alike, None)?;
-        work.ended.map(|_| device)
-    }
-
-    /// Whether two waits are in the same functions: the stack of one that lasts is read in another way, with
-    /// other addresses in them.
-    fn is_same_place(&self, one: &Wait, other: &Wait) -> bool {
-        let names = |wait: &Wait| wait.stack.map(|stack| self.known.functions(stack));
-        one.stack == other.stack || names(one) == names(other)
-    }
-
     /// The disk that a device is, or is a partition of.
-    fn disk_of(&self, device: Device) -> Option<Device> {
+    pub(super) fn disk_of(&self, device: Device) -> Option<Device> {
         let disks = &self.known.line.disks;
         let whole = || self.known.stands.whole(device);
         Some(device).filter(|device| disks.contains_key(device)).or_else(whole)
@@ -342,7 +275,7 @@ impl Walk<'_> {
     }
 
     /// What requests, in the order of their issue, were at a disk within a time.
-    fn work(
+    pub(super) fn work(
         &self,
         (pid, device): (i32, Device),
         requests: &[Request],
@@ -402,7 +335,9 @@ impl Walk<'_> {
                     work.ended = work.ended.max(Some(ended));
                 }
             }
-            work.holds_own |= one.pid == pid && done_ns > span.end_ns;
+            let lasts = done_ns > span.end_ns;
+            work.holds_own |= lasts && one.pid == pid;
+            work.holds_written |= lasts && one.is_write() && self.known.is_kernels(one.pid);
         }
         work.busy_ns = covered_ns(intervals, span.begin_ns);
         work.others_ns = covered_ns(of_others, span.begin_ns);

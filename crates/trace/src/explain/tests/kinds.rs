@@ -339,6 +339,29 @@ fn the_disk_of_a_wait_is_the_one_that_ended_a_request_last() {
     assert_eq!(places(true, true), (unknown, "9:0".to_owned(), true));
 }
 
+/// What the kernel writes is no request of who waits for it: the only disk that has such is shown by that.
+#[test]
+fn a_wait_that_lasts_for_what_is_written_is_about_the_only_disk_that_is_written() {
+    const OTHER: Device = Device(9 << 20);
+    let told = |other: &str| {
+        let mut scene = Scene::of_victim("io_schedule < folio_wait_writeback < sync_inodes_sb", 0);
+        let task = scene.line.tasks.get_mut(&10).unwrap();
+        (task.waits[0].woken_ns, task.waits[0].end_ns) = (None, None);
+        task.calls[0].end_ns = None;
+        scene.task(30, "kworker/u8:0");
+        scene.task(40, other);
+        scene.request(30, 110, 900, 65_536);
+        for at_ms in (99..700).step_by(3) {
+            scene.request_of(OTHER, 40, (at_ms, at_ms + 5), 1 << 20);
+        }
+        let call = scene.told();
+        (causes(&call), call.chain.last().unwrap().place.clone())
+    };
+    assert_eq!(told("other"), (vec!["writeback", "device"], "sda".to_owned()));
+    // The kernel writes to both: nothing shows which.
+    assert_eq!(told("kworker/u8:1").0, ["writeback", "unknown"]);
+}
+
 /// A stop that came right behind a call, by an interrupt, is of the program's own code.
 #[test]
 fn a_stop_behind_a_call_is_of_no_call() {
