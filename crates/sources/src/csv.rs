@@ -35,6 +35,7 @@ mod hardly;
 mod hash;
 mod header;
 mod moment;
+mod plain_row;
 
 use crate::form::{Kind, TextForm};
 use crate::lines::{self, Unreadable, quote};
@@ -49,6 +50,7 @@ use hardly::is_hardly_a_name;
 pub(crate) use hardly::is_value;
 use header::Header;
 pub(crate) use header::{VALUE_TYPE, is_name, is_value_name, time_unit_ns, what_is};
+use plain_row::plain_row;
 use std::borrow::Cow;
 
 pub use error::{CsvError, CsvProblem};
@@ -267,6 +269,15 @@ impl Reader {
             item(Err(fault(0, Fault { offset: 0, problem: CsvProblem::Utf16 })));
             return Verdict::Done;
         };
+        if let (State::Rows { header }, Attempt::First) = (&self.state, attempt)
+            && self.form.columns.is_empty()
+            && !self.form.decimal_comma
+            && let Some(sample) = plain_row(number, content, *header, &self.form.times)
+        {
+            self.bare = false;
+            item(Ok(sample));
+            return Verdict::Done;
+        }
         // Of a file that was put behind another one.
         if let Some(rest) = content.strip_prefix("\u{feff}".as_bytes())
             && number > 1

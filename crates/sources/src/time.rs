@@ -170,6 +170,14 @@ impl Times {
         }
     }
 
+    /// The time that digits alone say, from 1980 on: [`Times::read`] has the same, and [`Times::check_form`] has
+    /// nothing to say of it.
+    #[inline]
+    pub(crate) fn late_count(&self, text: &[u8]) -> Option<i64> {
+        let time_ns = self.count(plain_count(text)?).ok()?;
+        (time_ns >= PLAUSIBLE_S.start * SECOND_NS).then_some(time_ns)
+    }
+
     /// The time that an integer says.
     pub(crate) fn count(&self, count: i64) -> Result<i64, TimeFault> {
         match self.unit_ns {

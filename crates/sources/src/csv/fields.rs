@@ -36,7 +36,7 @@ fn without_blanks<const SEPARATOR: char>(text: &str) -> &str {
 /// Where a letter of ASCII first is: fields are short, so what is compiled in place is quicker than a
 /// search that is called. Eight bytes are looked at together.
 #[inline]
-fn position(text: &str, letter: char) -> Option<usize> {
+pub(super) fn position(text: &str, letter: char) -> Option<usize> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     let (eights, rest) = text.as_bytes().as_chunks::<8>();
     for (at, eight) in eights.iter().enumerate() {
