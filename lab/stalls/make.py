@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes stalls with a cause known by how they are made, has them explained, and tells which are right.
 
-    BARO=path lab/stalls/make.py [--collectors btf,tracefs] [--rounds N] [NAME..] >> results.jsonl
+    BARO=path lab/stalls/make.py [--collectors btf,tracefs] [--rounds N] [--within begin|end] [NAME..] >> results.jsonl
 
 As root, on a machine of your own. Without names all; `--list` shows them. A JSON line for each is what
 `scripts/stalls.py` makes a table of. Traces stay below the folder STALLS (/tmp/stalls) until the next.
@@ -11,7 +11,9 @@ import argparse
 import contextlib
 import json
 import os
+import random
 import sys
+import time
 
 import stage
 import more_kinds  # noqa: F401, it adds to the list
@@ -22,20 +24,47 @@ from other_kinds import KINDS
 class Run:
     """One stall, recorded by one collector."""
 
-    def __init__(self, name, collector, expected, what):
+    def __init__(self, name, collector, expected, what, within=None):
         self.name, self.collector, self.expected, self.what = name, collector, expected, what
+        self.within = within
         self.trace = None
         self.line = None
+        # What was given to a disk before the recording is seen only as held back on the disk below.
+        if within == "begin" and "device" in expected:
+            self.expected = (*expected, "throttle")
 
     def record(self):
-        self.trace = stage.Trace(self.name, self.collector)
+        if self.within != "begin":
+            self.trace = stage.Trace(self.name, self.collector)
 
-    def judge(self, victim, *others, disk=None):
-        """`disk`: the one that has to be named on the way, or the one below it."""
+    def calls(self, victim, others):
+        """The victim's calls, the longest first; with `within` those that lasted then, as far as they were recorded."""
+        begin = end = 0
+        if self.within:
+            time.sleep(random.uniform(0.05, 0.4) if self.within == "begin" else random.uniform(0.4, 0.9))
+            begin = time.monotonic_ns()
+            if self.within == "begin":
+                self.trace = stage.Trace(self.name, self.collector)
+            else:
+                self.trace.stop()
+            end = time.monotonic_ns()
         calls = victim.wait()
         for other in others:
             other.wait()
-        self.trace.stop()
+        if self.within != "end":
+            self.trace.stop()
+        if not self.within:
+            return calls
+        calls = [one for one in calls if one[1] < begin - 60e6 and one[2] > end + 60e6]
+        if not calls:
+            raise RuntimeError(f"no call of 60 ms lasted at the recording's {self.within}")
+        if self.within == "begin":
+            return [(name, end, to) for name, _, to in calls]
+        return [(name, at, begin) for name, at, _ in calls]
+
+    def judge(self, victim, *others, disk=None):
+        """`disk`: the one that has to be named on the way, or the one below it."""
+        calls = self.calls(victim, others)
         made, begin, end = calls[0] if calls else ("none", 0, 0)
         # A task is stopped on its way back to its own code. If that was behind the end of a call, no call is late.
         if calls and "stopped" in self.expected and all(to - at < 30e6 for _, at, to in calls):
@@ -49,7 +78,7 @@ class Run:
         self.line = {
             "case": self.name,
             "coll": self.collector,
-            "what": self.what,
+            "what": self.what if not self.within else f"{self.what}; the recording {self.within}s meanwhile",
             "expected": "|".join(self.expected),
             "victim": {"call": made, "ms": round((end - begin) / 1e6, 1)},
             "size": os.path.getsize(self.trace.path),
@@ -94,6 +123,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--collectors", default="btf,tracefs")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--within", choices=("begin", "end"))
     parser.add_argument("--list", action="store_true")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
@@ -107,7 +137,7 @@ def main():
                 if arguments.names and name not in arguments.names:
                     continue
                 for collector in arguments.collectors.split(","):
-                    run = Run(name, collector, expected, function.__doc__)
+                    run = Run(name, collector, expected, function.__doc__, arguments.within)
                     one(run, function)
                     if run.line is not None:
                         print(json.dumps(run.line), flush=True)
