@@ -210,7 +210,7 @@ fn so_many_traces_are_kept_as_were_asked_for() {
         recorded(&run(&call));
         let names = names(&folder.0);
         let of_2020: Vec<&str> =
-            names.iter().map(String::as_str).filter(|name| name.contains("2020")).collect();
+            names.iter().map(String::as_str).filter(|name| name.starts_with("baro-2020")).collect();
         assert_eq!(of_2020, [&[held][..], old].concat(), "{names:?}");
         for other in ["other.trace", "baro-notes"] {
             assert!(names.iter().any(|name| name == other), "{names:?}");

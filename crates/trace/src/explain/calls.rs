@@ -194,7 +194,7 @@ fn longest_wait<'a>(known: &Knowledge, task: &'a Task, span: Span) -> Option<&'a
 
 /// Tasks of the kernel's own, which make no calls that somebody waits for.
 pub(super) fn is_kernel_task(task: &Task) -> bool {
-    const NAMES: [&[u8]; 8] = [
+    const NAMES: [&[u8]; 11] = [
         b"kworker",
         b"jbd2/",
         b"kswapd",
@@ -203,8 +203,13 @@ pub(super) fn is_kernel_task(task: &Task) -> bool {
         b"khugepaged",
         b"rcu_",
         b"migration",
+        b"dmcrypt_write",
+        b"xfsaild/",
+        b"btrfs-transacti",
     ];
-    NAMES.iter().any(|name| task.name.as_bytes().starts_with(name))
+    let name = task.name.as_bytes();
+    let is_raid = || name.starts_with(b"md") && name.windows(5).any(|part| part == b"_raid");
+    NAMES.iter().any(|begin| name.starts_with(begin)) || is_raid()
 }
 
 /// The file systems of a task's open files, as far as its calls tell.

@@ -43,6 +43,8 @@ pub(super) struct Work {
     pub(super) holds_own: bool,
     /// Whether something that the kernel writes was.
     pub(super) holds_written: bool,
+    /// Whether a flush was.
+    pub(super) holds_flush: bool,
 }
 
 /// A request that ended when a wait did. The larger one is the likelier end of the wait.
@@ -66,6 +68,11 @@ enum By {
 }
 
 impl Work {
+    /// Whether a request of the waiter's, or of the kernel, ended the wait.
+    pub(super) fn is_ended_by_own(&self) -> bool {
+        self.ended.is_some_and(|ended| ended.by > By::Other)
+    }
+
     fn ended_by(&self) -> Option<Way> {
         self.ended.map(|ended| if ended.is_write { Way::Write } else { Way::Read })
     }
@@ -338,6 +345,7 @@ impl Walk<'_> {
             let lasts = done_ns > span.end_ns;
             work.holds_own |= lasts && one.pid == pid;
             work.holds_written |= lasts && one.is_write() && self.known.is_kernels(one.pid);
+            work.holds_flush |= lasts && !one.is_write() && !one.is_read();
         }
         work.busy_ns = covered_ns(intervals, span.begin_ns);
         work.others_ns = covered_ns(of_others, span.begin_ns);

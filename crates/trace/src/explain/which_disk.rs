@@ -24,10 +24,12 @@ impl Walk<'_> {
     ///
     /// It is the disk of that device if it did anything, else one that has requests of the task, else the
     /// one that ended a request when the wait ended, of several the likeliest ([`super::io::Ended`]): a
-    /// disk in use by others ends requests at any time. A wait that has not ended is about the disk that
-    /// has a request of the task, else about that of the task's wait before in the same functions; one for
-    /// what the kernel writes about the only disk that has such a request. If none of it is known, it is the
-    /// busiest disk, and nothing shows it.
+    /// disk in use by others ends requests at any time.
+    ///
+    /// Nothing has ended a wait that lasts. It is about the disk of the device, whatever that did; else about one
+    /// that has, or had meanwhile, a request of the task; else about that of the task's wait before in the same
+    /// functions; else about the only disk that has what is given to it by others than who waits, or that was
+    /// in use at all. If none of it is known, it is the busiest disk, and nothing shows it.
     pub(super) fn disk(
         &self,
         pid: i32,
@@ -36,7 +38,6 @@ impl Walk<'_> {
         (cause, about): (Cause, Option<Device>),
     ) -> Option<Found> {
         let about = about.and_then(|device| self.disk_of(device));
-        let before = self.disk_before(pid, wait);
         let woken_ns = wait.woken_ns.or(wait.end_ns).unwrap_or(span.end_ns);
         let disks = self.known.line.disks.iter();
         let way = self.way_of(pid, wait, span);
@@ -45,45 +46,59 @@ impl Walk<'_> {
                 (*device, self.work((pid, *device), &disk.requests, span, (woken_ns, way)))
             })
             .collect();
-        let has_ended = wait.woken_ns.or(wait.end_ns).is_some();
-        let written = match has_ended || !is_written(cause) {
-            true => None,
-            false => self.only_written(&works),
-        };
-        let own = |work: &Work| match has_ended {
-            true => work.by_task.contains_key(&pid) && work.ended.is_some(),
-            false => work.holds_own,
-        };
-        let ends = |work: &Work| work.ended.filter(|_| has_ended);
+        let lasts = wait.woken_ns.or(wait.end_ns).is_none();
+        let before = if lasts { self.disk_before(pid, wait) } else { None };
+        let only = if lasts { self.only_disk(cause, &works) } else { None };
         let is = |one: Option<Device>, device: &Device| one == Some(*device);
         // What a limit holds back never came to the disk.
-        let took_part = |(device, work): &(Device, Work)| work.requests > 0 || is(before, device);
+        let took_part = |(device, work): &(Device, Work)| {
+            work.requests > 0 || is(before, device) || lasts && is(about, device)
+        };
         let shown = |(device, work): &(Device, Work)| {
+            let has_own = work.by_task.contains_key(&pid);
+            let own = if lasts { work.holds_own } else { has_own && work.ended.is_some() };
+            let ends = work.ended.filter(|_| !lasts);
             let is = |one| is(one, device);
-            (is(about), own(work), is(before), is(written), ends(work))
+            (is(about), own, lasts && has_own, is(before), is(only), ends)
         };
         let likeliest = works
             .into_iter()
             .filter(took_part)
             .max_by_key(|one| (shown(one), one.1.busy_ns, one.1.bytes))?;
-        let is_any = shown(&likeliest) > (false, false, false, false, None);
+        let is_any = shown(&likeliest) > (false, false, false, false, false, None);
         let (device, work) = likeliest;
         let is_shown = is_any || work.by_task.contains_key(&pid);
         Some(Found { device, work, is_shown })
     }
 
-    /// The only disk, but for those that it is made of, that has something which the kernel writes.
-    fn only_written(&self, works: &[(Device, Work)]) -> Option<Device> {
-        let holds: Vec<Device> = works
-            .iter()
-            .filter(|(_, work)| work.holds_written)
-            .map(|(device, _)| *device)
-            .collect();
-        let is_above = |top: &Device| {
-            let below = self.all_below(*top);
-            holds.iter().all(|one| one == top || below.contains(one))
+    /// For a wait that lasts, if others give to the disk what is waited for: the only disk that has such, or
+    /// else the only one that was in use within the recording.
+    fn only_disk(&self, cause: Cause, works: &[(Device, Work)]) -> Option<Device> {
+        // The task's own requests are those of the task.
+        if cause == Cause::DirectIo {
+            return None;
+        }
+        let of = |holds: &dyn Fn(&Work) -> bool| {
+            let devices = works.iter().filter(|(_, work)| holds(work)).map(|(device, _)| *device);
+            self.top_of(&devices.collect::<Vec<_>>())
         };
-        holds.iter().copied().find(is_above)
+        let found = match cause {
+            Cause::Writeback | Cause::OrderedData | Cause::JournalWrite | Cause::LogSpace => {
+                of(&|work| work.holds_written)
+            }
+            Cause::Flush => of(&|work| work.holds_flush),
+            _ => None,
+        };
+        found.or_else(|| of(&|_| true))
+    }
+
+    /// Of disks the one that all others are below.
+    fn top_of(&self, disks: &[Device]) -> Option<Device> {
+        let is_top = |top: &Device| {
+            let below = self.all_below(*top);
+            disks.iter().all(|one| below.contains(one))
+        };
+        disks.iter().copied().find(is_top)
     }
 
     /// What a disk is made of, and that of.
@@ -103,39 +118,20 @@ impl Walk<'_> {
         all
     }
 
-    /// For a wait that has not ended: the disk that the task waited for before in the same functions.
+    /// For a wait that lasts: the disk that the task waited for before in the same functions.
     fn disk_before(&self, pid: i32, wait: &Wait) -> Option<Device> {
-        if wait.woken_ns.or(wait.end_ns).is_some() {
-            return None;
-        }
         let waits = &self.known.line.tasks.get(&pid)?.waits;
         let before = waits.partition_point(|one| one.begin_ns < wait.begin_ns);
         let mut earlier = waits.get(..before)?.iter().rev().take(LOOK_BACK_WAITS);
+        // The stack of what lasts is read in another way, with other addresses in the same functions.
+        let names = |wait: &Wait| wait.stack.map(|stack| self.known.functions(stack));
+        let own = names(wait);
         let alike = earlier.find(|one| {
             self.looked(1);
-            one.woken_ns.is_some() && self.is_same_place(one, wait)
+            one.woken_ns.is_some() && (one.stack == wait.stack || names(one) == own)
         })?;
         let span = Span { begin_ns: alike.begin_ns, end_ns: alike.woken_ns? };
         let Found { device, work, .. } = self.disk(pid, span, alike, (Cause::Unknown, None))?;
-        work.ended.map(|_| device)
+        work.is_ended_by_own().then_some(device)
     }
-
-    /// Whether two waits are in the same functions: the stack of one that lasts is read in another way, with
-    /// other addresses in them.
-    fn is_same_place(&self, one: &Wait, other: &Wait) -> bool {
-        let names = |wait: &Wait| wait.stack.map(|stack| self.known.functions(stack));
-        one.stack == other.stack || names(one) == names(other)
-    }
-}
-
-/// Whether the kernel gives to a disk what is waited for, and not the task that waits.
-fn is_written(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::Writeback
-            | Cause::OrderedData
-            | Cause::JournalWrite
-            | Cause::JournalBuffer
-            | Cause::LogSpace
-    )
 }

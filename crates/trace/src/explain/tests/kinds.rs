@@ -362,6 +362,62 @@ fn a_wait_that_lasts_for_what_is_written_is_about_the_only_disk_that_is_written(
     assert_eq!(told("kworker/u8:1").0, ["writeback", "unknown"]);
 }
 
+/// Of a call that lasts, what shows the disk: its file system, requests that it had, or that there is no other.
+#[test]
+fn a_wait_that_lasts_is_about_what_is_known_of_it() {
+    const OTHER: Device = Device(9 << 20);
+    let told = |stack: &str, make: &dyn Fn(&mut Scene)| {
+        let mut scene = Scene::of_victim(stack, 0);
+        let task = scene.line.tasks.get_mut(&10).unwrap();
+        (task.waits[0].woken_ns, task.waits[0].end_ns) = (None, None);
+        task.calls[0].end_ns = None;
+        for (pid, name) in [(30, "kworker/0:1H"), (40, "other"), (50, "kworker/u8:1")] {
+            scene.task(pid, name);
+        }
+        make(&mut scene);
+        let call = scene.told();
+        (causes(&call), call.chain.last().unwrap().place.clone())
+    };
+    let busy = |scene: &mut Scene, pid: i32| {
+        for at_ms in (99..700).step_by(3) {
+            scene.request_of(OTHER, pid, (at_ms, at_ms + 5), 1 << 20);
+        }
+    };
+    let sda = "sda".to_owned();
+    // Held back on its own disk after the first of its requests, beside one that is busy.
+    let direct = "io_schedule < __iomap_dio_rw < vfs_write";
+    let limited = |scene: &mut Scene| {
+        scene.request(10, 101, 102, 65_536);
+        busy(scene, 40);
+        scene.fact("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device", "8:0 524288");
+    };
+    assert_eq!(told(direct, &limited), (vec!["direct_io", "throttle"], sda.clone()));
+    // Its file system is known, and nothing of it has come to the disk; the other one is written by the kernel.
+    let synced = |scene: &mut Scene| {
+        scene.syncs(10, 100, 600);
+        scene.transaction(6, [0, 40, 41, 42, 45, 595], 20);
+        scene.line.journals.entry(OTHER).or_default();
+        scene.request(30, 10, 20, 4_096);
+        busy(scene, 50);
+    };
+    let written = "io_schedule < folio_wait_writeback < ext4_sync_file";
+    assert_eq!(told(written, &synced), (vec!["writeback", "unknown"], sda.clone()));
+    // A flush is no request of who waits for it, nor is what takes all places of a disk.
+    let flushed = |scene: &mut Scene| {
+        scene.request(30, 110, 900, 0);
+        scene.line.disks.get_mut(&DEVICE).unwrap().requests[0].class = Name::new(b"FF");
+    };
+    let flush = "io_schedule < submit_bio_wait < blkdev_issue_flush < ext4_sync_file";
+    let of_flush = told(flush, &flushed);
+    assert_eq!((of_flush.0.last(), &of_flush.1), (Some(&"device"), &sda));
+    let full = |scene: &mut Scene| scene.request(40, 110, 900, 4_096);
+    let of_tags = told("io_schedule < blk_mq_get_tag < submit_bio < vfs_write", &full);
+    assert_eq!((of_tags.0.last(), &of_tags.1), (Some(&"device"), &sda));
+    let beside = |scene: &mut Scene| (full(scene), busy(scene, 40)).1;
+    let of_two = told("io_schedule < blk_mq_get_tag < submit_bio < vfs_write", &beside);
+    assert_eq!(of_two.0.last(), Some(&"unknown"));
+}
+
 /// A stop that came right behind a call, by an interrupt, is of the program's own code.
 #[test]
 fn a_stop_behind_a_call_is_of_no_call() {
