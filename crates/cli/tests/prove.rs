@@ -79,11 +79,11 @@ impl Drop for Load {
 static ONE: Mutex<()> = Mutex::new(());
 
 struct Stand {
-    folder: Folder,
-    // In this order: the load ends while its disk is there.
+    // In this order: the load ends while its disk is there, and the folder goes when nothing is mounted in it.
     load: Option<Load>,
     limit: Limit,
     _device: LoopDevice,
+    folder: Folder,
     _one: MutexGuard<'static, ()>,
 }
 
