@@ -1,7 +1,8 @@
 //! What nearly all rows are, taken without the steps that the others need: they are half of an import.
 //!
-//! Invariant: a row that is taken here is taken by [`super::parse_row`] just so, behind any rows. Held by
-//! `tests::a_plain_row_is_what_any_row_is`.
+//! Invariant: a row that is taken here is taken by [`super::parse_row`] just so, and means as much for the
+//! lines behind it. Held by `tests::a_plain_row_is_what_any_row_is` and
+//! `tests::a_plain_row_leaves_the_lines_behind_it_what_they_are`.
 
 use super::fields::position;
 use super::is_hardly_a_name;
@@ -162,6 +163,54 @@ mod tests {
             }
         }
         assert!(plain * 100 > all, "{plain} of {all}");
+    }
+
+    /// A blank behind the comma makes no difference, but that it is no plain row any more.
+    #[test]
+    fn a_plain_row_leaves_the_lines_behind_it_what_they_are() {
+        let others = [
+            "",
+            "# a",
+            "time,series,value",
+            "time,series,value,value_type",
+            "time,temp",
+            "x",
+            "0.5,a,1",
+            "1,a,1",
+            "1700000000000000000,'=a,1",
+            "1700000000000000000,=a,1",
+            "1700000000000000000,\"q\",\"open",
+            "#datatype,string",
+        ];
+        let items = |text: &str| {
+            let mut items = Vec::new();
+            let mut parser = super::super::CsvParser::new();
+            parser.feed(text.as_bytes(), |item| items.push(told(item)));
+            parser.finish(|item| items.push(told(item)));
+            items
+        };
+        let mut samples = 0;
+        for first in others {
+            for second in others {
+                for third in others {
+                    let of = |comma: &str| {
+                        let row = format!("1700000000000000000{comma}a,5");
+                        items(&[first, &row, &row, second, &row, third, &row].join("\n"))
+                    };
+                    let plain = of(",");
+                    assert_eq!(plain, of(", "), "{first:?} {second:?} {third:?}");
+                    samples += plain.iter().filter(|item| item.starts_with("Sample")).count();
+                }
+            }
+        }
+        assert!(samples > others.len().pow(3), "{samples}");
+    }
+
+    fn told(item: Result<Sample<'_>, super::super::CsvError>) -> String {
+        match item {
+            Ok(sample) => format!("{sample:?}"),
+            Err(error) => format!("line {} refused", error.line),
+        }
     }
 
     fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {

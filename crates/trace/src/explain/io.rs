@@ -89,13 +89,16 @@ impl Walk<'_> {
     ) -> Option<Node> {
         let Found { device, work, is_shown } = self.disk(pid, span, wait, about)?;
         let way = self.way_of(pid, wait, span).or(work.ended_by());
-        let one = self.judged(pid, device, &work, way, span);
-        // What was idle says so itself.
-        if is_shown || one.known_by != Evidence::Event {
-            return Some(one);
+        if !is_shown {
+            let (_, known_by, evidence) = self.judge(pid, device, &work, way, span);
+            // What was idle says so itself.
+            if known_by == Evidence::Event {
+                let evidence = format!("{evidence}; nothing shows that this disk was waited for");
+                let name = self.known.device_name(device);
+                return Some(node(pid, Cause::Unknown, &name, span, evidence));
+            }
         }
-        let evidence = format!("{}; nothing shows that this disk was waited for", one.evidence);
-        Some(node(pid, Cause::Unknown, &one.place, span, evidence))
+        Some(self.judged(pid, device, &work, way, span))
     }
 
     /// The disk that writers are held back for.

@@ -58,8 +58,8 @@ impl Walk<'_> {
             let has_own = work.by_task.contains_key(&pid);
             let own = if lasts { work.holds_own } else { has_own && work.ended.is_some() };
             let ends = work.ended.filter(|_| !lasts);
-            let is = |one| is(one, device);
-            (is(about), own, lasts && has_own, is(before), is(only), ends)
+            let meanwhile = lasts && has_own;
+            (is(about, device), own, meanwhile, is(before, device), is(only, device), ends)
         };
         let likeliest = works
             .into_iter()
