@@ -56,7 +56,7 @@ impl Acks {
         timeout_ns: u64,
     ) -> Result<(), Unsure> {
         let end_ns = clock::monotonic_ns().saturating_add(timeout_ns);
-        if ring.durable() >= sequence {
+        if ring.report().durable >= sequence {
             return Ok(());
         }
         let mut state = self.lock();
@@ -64,7 +64,7 @@ impl Acks {
         self.wanted.notify_one();
         let mut alive_at = state.looks;
         let result = loop {
-            if ring.durable() >= sequence {
+            if ring.report().durable >= sequence {
                 break Ok(());
             }
             let left_ns = end_ns.saturating_sub(clock::monotonic_ns());
@@ -74,7 +74,7 @@ impl Acks {
             if state.looks.wrapping_sub(alive_at) >= u64::from(ALIVE_LOOKS) {
                 alive_at = state.looks;
                 // What became durable just before it ended counts.
-                if !ring.is_recorded() && ring.durable() < sequence {
+                if !ring.is_recorded() && ring.report().durable < sequence {
                     break Err(Unsure::Gone);
                 }
             }
@@ -97,7 +97,7 @@ impl Acks {
             }
             drop(state);
             clock::sleep_ns(LOOK_NS);
-            let now: Vec<u64> = rings().iter().map(RingView::durable).collect();
+            let now: Vec<u64> = rings().iter().map(|ring| ring.report().durable).collect();
             state = self.lock();
             state.looks = state.looks.wrapping_add(1);
             let looks_alive = state.looks.is_multiple_of(u64::from(ALIVE_LOOKS));

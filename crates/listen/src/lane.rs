@@ -127,11 +127,11 @@ impl Lanes {
     /// Why what comes is not recorded, although there is a ring, and whether what is recorded is reused before
     /// it is settled, since nobody settles any more.
     pub(crate) fn trouble(&self) -> (Option<String>, bool) {
-        let told: Vec<_> = self.views().iter().map(RingView::trouble).collect();
+        let told: Vec<_> = self.views().iter().map(RingView::report).collect();
         let is_stuck =
             |trouble: &&Trouble| matches!(trouble, Trouble::LogFull | Trouble::Device { .. });
-        let stuck = told.iter().map(|(trouble, _)| trouble).find(is_stuck);
-        (stuck.map(crate::sink::stuck), told.iter().any(|(_, stopped)| *stopped))
+        let stuck = told.iter().map(|ring| &ring.trouble).find(is_stuck);
+        (stuck.map(crate::sink::stuck), told.iter().any(|ring| ring.settling_stopped))
     }
 
     /// The rings, as others see them.

@@ -330,7 +330,7 @@ impl<'a> Sink<'a> {
             return Err(Overload::Changed);
         }
         // Nothing comes of it in this run, whoever waits.
-        if let (full @ Trouble::LogFull, _) = view.trouble() {
+        if let full @ Trouble::LogFull = view.report().trouble {
             return Err(Overload::Stuck(full));
         }
         let none = || Overload::Lane(NoLane::NoRing(String::new()));
@@ -359,7 +359,7 @@ impl<'a> Sink<'a> {
         match &self.pushed {
             Some((view, _, sequence)) if self.samples > 0 => {
                 let waited = acks.wait(view, *sequence, self.wait_ns);
-                waited.map_err(|unsure| match (unsure, view.trouble().0) {
+                waited.map_err(|unsure| match (unsure, view.report().trouble) {
                     (Unsure::Gone, _) | (Unsure::Late, Trouble::None | Trouble::Growing) => {
                         Overload::Unsure(unsure)
                     }

@@ -102,6 +102,7 @@ pub struct Closed {
 impl Closed {
     /// Counts also what settling beside the recorder had read, in segments that were reused, and has put into
     /// no run: known when it has ended, after the recorder. `taken` is that recorder's.
+    #[cfg(feature = "inspect")]
     pub fn settling_ended(&mut self, taken: &Taken) {
         let (before, lost) = (&self.status, taken.lost());
         // It may be less, too: what was read meanwhile is in a run now.
@@ -407,6 +408,7 @@ impl Recorder {
     /// Whether unsettled segments yield to new records from now on
     /// ([`Retention::unsettled_yield`](crate::Retention::unsettled_yield)): for when nobody settles
     /// any more, or somebody does again.
+    #[cfg(feature = "inspect")]
     pub fn unsettled_yield(&self, yields: bool) {
         // A writer that has ended recycles nothing.
         let _ = self.commands.send(Command::Tell(crate::keeper::Tell::UnsettledYield(yields)));

@@ -169,6 +169,7 @@ impl RunIndex {
 
     /// The pages that can hold a series: in any other it is not.
     #[must_use]
+    #[inline]
     pub fn find(&self, series: u32) -> Range<usize> {
         let from = self.pages.partition_point(|page| page.last_series < series);
         let to = self.pages.partition_point(|page| page.first_series <= series);

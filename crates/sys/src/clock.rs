@@ -10,6 +10,7 @@
 /// Nanoseconds in a second.
 const NS_PER_S: u64 = 1_000_000_000;
 
+#[inline]
 fn read(clock: libc::clockid_t) -> libc::timespec {
     let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `ts` is a valid, writable timespec. The three clocks read here exist since
@@ -19,6 +20,7 @@ fn read(clock: libc::clockid_t) -> libc::timespec {
 }
 
 // time_t and c_long are 32 bits wide on armv7, hence conversions that are no-ops on 64-bit.
+#[inline]
 #[allow(clippy::unnecessary_cast, clippy::useless_conversion)]
 fn signed_ns(ts: libc::timespec) -> i64 {
     i64::from(ts.tv_sec).saturating_mul(NS_PER_S as i64).saturating_add(i64::from(ts.tv_nsec))
@@ -26,18 +28,21 @@ fn signed_ns(ts: libc::timespec) -> i64 {
 
 /// Time of CLOCK_MONOTONIC in ns: never goes back, stands still while suspended. Does not block.
 #[must_use]
+#[inline]
 pub fn monotonic_ns() -> u64 {
     u64::try_from(signed_ns(read(libc::CLOCK_MONOTONIC))).unwrap_or(0)
 }
 
 /// Time of CLOCK_REALTIME in ns since the Unix epoch; may jump when it is set. Does not block.
 #[must_use]
+#[inline]
 pub fn realtime_ns() -> i64 {
     signed_ns(read(libc::CLOCK_REALTIME))
 }
 
 /// Time of CLOCK_BOOTTIME in ns since boot, suspended time included. Does not block.
 #[must_use]
+#[inline]
 pub fn boottime_ns() -> i64 {
     signed_ns(read(libc::CLOCK_BOOTTIME))
 }

@@ -50,7 +50,7 @@ pub(crate) const fn record_bytes(payload: usize) -> usize {
 }
 
 /// A mapped ring whose header has been checked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ring {
     pub(crate) memory: SharedMemory,
     capacity: usize,

@@ -178,7 +178,7 @@ impl RingReport {
     /// Records in the ring of which is not known that they are in the log: those that were refused never
     /// will be.
     #[must_use]
-    pub fn waiting(&self) -> u64 {
+    pub(crate) fn waiting(&self) -> u64 {
         self.offered.saturating_sub(self.durable).saturating_sub(self.refused_unlogged)
     }
 }

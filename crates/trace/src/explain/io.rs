@@ -109,7 +109,9 @@ impl Walk<'_> {
         wait: &Wait,
         about: Option<Device>,
     ) -> Option<Node> {
-        let Found { device, work, .. } = self.disk(pid, span, wait, (Cause::Unknown, about))?;
+        // Held to a rate, writers sleep for set times: a disk that was merely in use is none of theirs.
+        let found = self.disk(pid, span, wait, (Cause::Unknown, about));
+        let Found { device, work, .. } = found.filter(|found| found.is_shown)?;
         Some(self.judged(pid, device, &work, Some(Way::Write), span))
     }
 
