@@ -73,6 +73,26 @@ fn a_limit_of_dirty_data_needs_no_busy_disk() {
     assert_eq!((causes(call), call.unexplained_ns), (vec!["dirty_limit_global"], 0));
 }
 
+/// Where the limit does not say whose it is, a disk that others use is not taken for the one that is written to.
+#[test]
+fn a_limit_of_dirty_data_names_no_disk_that_was_merely_in_use() {
+    let told = |bdi: &[u8]| {
+        let mut scene = Scene::default();
+        scene.task(10, "victim");
+        scene.task(30, "other");
+        scene.writes(10, 100, 600);
+        scene.sleeps(10, 100, 600, "io_schedule_timeout < balance_dirty_pages < ext4_write_end", 0);
+        let held = Throttle { bdi: Name::new(bdi), ..throttle(100_000, 100_000, 90_000) };
+        scene.line.tasks.get_mut(&10).unwrap().throttles.push(held);
+        scene.request(30, 110, 480, 1 << 20);
+        let known = scene.known();
+        let explanation = known.explain(&Question::default());
+        let call = explanation.calls.iter().find(|call| call.pid == 10).unwrap();
+        causes(call).len()
+    };
+    assert_eq!((told(b"8:0"), told(b"btrfs-1")), (2, 1));
+}
+
 /// Who waits for a lease to be given up is told so where no stack tells it; who opens a pipe is not late.
 #[test]
 fn a_lease_is_told_by_the_call_that_gave_it_up() {
