@@ -66,7 +66,7 @@ pub use index::Tail;
 pub use info::{Info, SessionInfo};
 pub use interval::{Filter, Interval, Reading};
 pub use query::{
-    Aggregate, Batch, Every, Fill, Query, QueryNotes, Steps, Target, Texts, Totals, Values,
+    Aggregate, Batch, Every, Fill, Outline, Query, QueryNotes, Steps, Target, Texts, Totals, Values,
 };
 pub use read::{LiveBlock, Notes, RecordRef};
 pub use read_pace::ReadPace;

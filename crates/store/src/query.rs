@@ -15,6 +15,7 @@ mod fold;
 mod many;
 mod newest;
 mod one;
+mod outline;
 mod parallel;
 mod regions;
 mod sources;
@@ -26,10 +27,11 @@ pub(crate) use few::Spare;
 
 pub use aggregate::{Aggregate, Every, Fill};
 pub use batch::{Batch, Target, Texts, Totals, Values};
+pub use outline::Outline;
 pub use steps::Steps;
 
 use self::before::Before;
-use self::emit::Emitter;
+use self::emit::{Emitter, Taker};
 use self::fold::Fold;
 use self::one::One;
 pub(crate) use self::sources::{AnyPart, Sources};
@@ -116,32 +118,39 @@ impl Store {
         query: &Query,
         mut each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
     ) -> Result<QueryNotes> {
+        self.in_groups(selection, query, Taker::Batches(&mut each))
+    }
+
+    /// Series and fields of frames are read in ways of their own.
+    fn in_groups(
+        &self,
+        selection: &Selection,
+        query: &Query,
+        mut to: Taker<'_>,
+    ) -> Result<QueryNotes> {
         let columns = selection.columns();
         let (mut notes, mut query) = (QueryNotes::default(), query.clone());
         let mut place = 0;
         for group in columns.chunk_by(|a, b| a.is_series() == b.is_series()) {
-            let mut flow = ControlFlow::Continue(());
-            let mut each = |batch: &Batch<'_>, place: usize| {
-                flow = each(&Batch { target: Target { place, ..batch.target }, ..*batch });
-                flow
-            };
-            let found = if group.first().is_some_and(Column::is_series) {
+            let mut out = Emitter::new(&query, to.again());
+            let read = if group.first().is_some_and(Column::is_series) {
                 let ids: Vec<u32> = group.iter().map(|column| column.id).collect();
-                self.query_ids(&ids, &query, |batch| each(batch, place + batch.target.place))?
+                out.first_place = place;
+                self.emit_ids(&ids, &query, &mut out)?
             } else {
                 let range = place..place + group.len();
-                let mut each = |batch: &Batch<'_>| each(batch, batch.target.place);
-                let mut out = Emitter::new(&query, &mut each);
                 let (read, fields_missing) =
                     fields::columns(self, selection, range, &query, &mut out, None)?;
-                QueryNotes { read, fields_missing, ..out.notes }
+                QueryNotes { read, fields_missing, ..QueryNotes::default() }
             };
             place += group.len();
+            let emit::Outlet { notes: found, broken, .. } = out.outlet;
             if let Some(limit) = &mut query.limit {
                 *limit -= found.rows.min(*limit);
             }
             notes.add(found);
-            if flow.is_break() || query.limit == Some(0) {
+            notes.add(read);
+            if broken || query.limit == Some(0) {
                 break;
             }
         }
@@ -167,6 +176,15 @@ impl Store {
         query: &Query,
         mut each: impl FnMut(&Batch<'_>) -> ControlFlow<()>,
     ) -> Result<QueryNotes> {
+        let mut out = Emitter::new(query, Taker::Batches(&mut each));
+        let read = self.emit_ids(ids, query, &mut out)?;
+        let mut notes = out.outlet.notes;
+        notes.add(read);
+        Ok(self.with_headers(notes))
+    }
+
+    /// Returns what was met; what was handed out is in the emitter's notes.
+    fn emit_ids(&self, ids: &[u32], query: &Query, out: &mut Emitter<'_>) -> Result<QueryNotes> {
         let wanted = self.wanted(ids, query.interval);
         let (sources, interval) = match newest::asks_newest(ids, query) {
             Some(rows) => newest::sources(self, ids, query, &wanted, rows)?,
@@ -174,10 +192,10 @@ impl Store {
         };
         let query = Query { interval, ..query.clone() };
         let (before, mut notes) = Before::of_ids(self, ids, &query)?;
-        let out = Emitter::new(&query, &mut each);
-        let (found, damage) = self.fill(&sources, ids, &query, &before, out)?;
-        notes.add(QueryNotes { read: notes_with(sources.notes, damage), ..found });
-        Ok(self.with_headers(notes))
+        let damage = self.fill(&sources, ids, &query, &before, out)?;
+        let read = notes_with(sources.notes, damage);
+        notes.add(QueryNotes { read, ..QueryNotes::default() });
+        Ok(notes)
     }
 
     /// What of the log is wanted for these series.
@@ -204,7 +222,9 @@ impl Store {
         query: &Query,
         each: &mut dyn FnMut(&Batch<'_>) -> ControlFlow<()>,
     ) -> Result<(QueryNotes, Vec<Damage>)> {
-        self.fill(sources, ids, query, &Before::default(), Emitter::new(query, each))
+        let mut out = Emitter::new(query, Taker::Batches(each));
+        let damage = self.fill(sources, ids, query, &Before::default(), &mut out)?;
+        Ok((out.outlet.notes, damage))
     }
 
     fn fill(
@@ -213,8 +233,8 @@ impl Store {
         ids: &[u32],
         query: &Query,
         before: &Before,
-        mut out: Emitter<'_>,
-    ) -> Result<(QueryNotes, Vec<Damage>)> {
+        out: &mut Emitter<'_>,
+    ) -> Result<Vec<Damage>> {
         let kind = |id| self.catalog.kind(id).unwrap_or(baro_ondisk::Type::I64);
         let many = sources.are_fewer_than(ids.len());
         let total = query.every.filter(|every| {
@@ -222,11 +242,11 @@ impl Store {
             joins && (many || sources.apart())
         });
         let damage = if let Some(every) = total {
-            totals::rows(sources, ids, &kind, query, every, &mut out)?
+            totals::rows(sources, ids, &kind, query, every, out)?
         } else if many {
-            many::series(sources, ids, &kind, query, before, &mut out)?
+            many::series(sources, ids, &kind, query, before, out)?
         } else if query.every.is_none() && query.last.is_none() && ids.len() >= few::MIN {
-            few::series(sources, ids, &kind, query, &self.spare, &mut out)?
+            few::series(sources, ids, &kind, query, &self.spare, out)?
         } else {
             let mut one = One::new(sources, self.spare.take());
             let mut fold = Fold::of(query, before.clone());
@@ -234,16 +254,16 @@ impl Store {
                 let target = Target { id: *id, place };
                 out.series(target, kind(*id).into());
                 if let Some(fold) = &mut fold {
-                    fold.begin(target, kind(*id).into(), &out);
+                    fold.begin(target, kind(*id).into(), out);
                 }
-                if one.series(*id, kind(*id), query, fold.as_mut(), &mut out)?.is_break() {
+                if one.series(*id, kind(*id), query, fold.as_mut(), out)?.is_break() {
                     break;
                 }
             }
             self.spare.give_back(one.take_memory());
             one.damage
         };
-        Ok((out.notes, damage))
+        Ok(damage)
     }
 
     /// One aggregate over the whole interval of each of many series (ids sorted and each once), in
@@ -293,10 +313,10 @@ impl Store {
             }
             flow
         };
-        let mut out = Emitter::new(&query, &mut take);
+        let mut out = Emitter::new(&query, Taker::Batches(&mut take));
         out.floats = true;
         let (before, before_notes) = Before::of_ids(self, ids, &query)?;
-        let (_, damage) = self.fill(&sources, ids, &query, &before, out)?;
+        let damage = self.fill(&sources, ids, &query, &before, &mut out)?;
         if held > 0 && flow.is_continue() {
             let _ = counted(&rows.totals());
         }

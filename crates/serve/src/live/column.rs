@@ -1,5 +1,6 @@
 //! A column of a picture: what its samples come to.
 
+use baro_store::Outline;
 use std::fmt::Write;
 
 /// The least, greatest, first and last value of the samples of a column.
@@ -24,6 +25,11 @@ impl Column {
         first: f64::NAN,
         last: f64::NAN,
     };
+
+    pub(super) fn of(outline: &Outline) -> Self {
+        let Outline { min, max, first, last, .. } = *outline;
+        Column { has_samples: true, min, max, first, last }
+    }
 
     /// Adds a later sample.
     #[inline]

@@ -3,28 +3,25 @@
 //! Columns begin at multiples of their length since 1970, so that a column is the same one in whichever window
 //! it is seen, and live ones join.
 //!
-//! There are two ways to the same columns. Where each has many samples, the store's aggregates tell them without
-//! decoding, one pass for each of least, greatest, first and last. Where it has few, aggregates save nothing,
-//! and one pass over the samples is less than four.
+//! The store is asked once. It reads aggregates where a column has many samples, and the samples where it has few.
 //!
-//! Invariant: both ways give what a fold over all samples gives. Held by `tests/page`.
+//! Invariant: a column is what a fold over all its samples gives. Held by `tests/page`.
 
 use super::chosen::{self, Chosen};
 use super::column::Column;
 use crate::api::{Parameters, Refusal};
 use baro_ondisk::PinState;
-use baro_store::{Aggregate, Batch, Every, Interval, Query, QueryNotes, Selection, Store, Values};
+use baro_store::{Interval, QueryNotes, Selection, Store};
 use baro_sys::clock;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
 /// Columns of a window at most: the pixels of a wide screen.
 const COLUMNS_MAX: u32 = 4_096;
 /// Columns have whole microseconds, so that their numbers are exact in JavaScript.
 pub(super) const STEP_NS: i64 = 1_000;
-/// Samples of a column from which on aggregates are quicker: a tile of a run has as many.
-const MANY_SAMPLES: u64 = 2_048;
 /// Pins and sentences that are told at most.
 const PINS_MAX: usize = 100;
 const NOTES_MAX: usize = 20;
@@ -32,6 +29,7 @@ const NOTES_MAX: usize = 20;
 /// Columns of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Grid {
+    /// At least [`STEP_NS`].
     step_ns: i64,
     /// Number of the first one; it begins at so many steps since 1970.
     first: i64,
@@ -71,36 +69,12 @@ impl Grid {
         Interval { from_ns: at_ns(self.first), to_ns: at_ns(self.first + self.count as i64) }
     }
 
+    fn step(&self) -> NonZeroU64 {
+        NonZeroU64::new(self.step_ns.unsigned_abs()).unwrap_or(NonZeroU64::MIN)
+    }
+
     fn place(&self, time_ns: i64) -> usize {
         usize::try_from(time_ns.div_euclid(self.step_ns) - self.first).unwrap_or(usize::MAX)
-    }
-}
-
-/// Calls `each` with place and value of all rows.
-fn rows(grid: &Grid, batch: &Batch<'_>, mut each: impl FnMut(usize, f64)) {
-    let places = batch.times_ns.iter().map(|time_ns| grid.place(*time_ns));
-    match batch.values {
-        Values::F64(values) => places.zip(values).for_each(|(place, value)| each(place, *value)),
-        Values::I64(values) => {
-            places.zip(values).for_each(|(place, value)| each(place, *value as f64));
-        }
-        Values::U64(values) => {
-            places.zip(values).for_each(|(place, value)| each(place, *value as f64));
-        }
-        Values::Bool(values) => {
-            places.zip(values).for_each(|(place, value)| each(place, f64::from(u8::from(*value))));
-        }
-        Values::Text(_) => {}
-    }
-}
-
-/// The value of a column that an aggregate is of.
-fn part(column: &mut Column, aggregate: Aggregate) -> &mut f64 {
-    match aggregate {
-        Aggregate::Min => &mut column.min,
-        Aggregate::Max => &mut column.max,
-        Aggregate::First => &mut column.first,
-        _ => &mut column.last,
     }
 }
 
@@ -115,30 +89,30 @@ struct Window<'a> {
 }
 
 impl Window<'_> {
-    fn query(
-        &mut self,
-        selection: &Selection,
-        places: &[usize],
-        query: &Query,
-        mut each: impl FnMut(&mut [Column], &Batch<'_>),
-    ) -> Result<QueryNotes, Refusal> {
-        let (mut late, until_ns, columns) = (false, self.until_ns, &mut self.columns);
-        let notes = self.store.query(selection, query, |batch| {
-            late = clock::monotonic_ns() >= until_ns;
-            if late {
-                return ControlFlow::Break(());
-            }
-            let place = places.get(batch.target.place).copied().unwrap_or(usize::MAX);
-            if let Some(columns) = columns.get_mut(place) {
-                each(columns, batch);
-            }
-            ControlFlow::Continue(())
-        });
+    fn read(&mut self, selection: &Selection, places: &[usize]) -> Result<(), Refusal> {
+        let (grid, until_ns, columns) = (self.grid, self.until_ns, &mut self.columns);
+        let mut late = false;
+        let notes = self.store.outline(
+            selection,
+            grid.interval(),
+            grid.step(),
+            |target, at_ns, outline| {
+                late = clock::monotonic_ns() >= until_ns;
+                let place = places.get(target.place).copied().unwrap_or(usize::MAX);
+                let columns = columns.get_mut(place);
+                if let Some(column) = columns.and_then(|columns| columns.get_mut(grid.place(at_ns)))
+                {
+                    *column = Column::of(outline);
+                }
+                if late { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            },
+        );
         let notes = notes.map_err(|error| Refusal::internal(&error))?;
         if late {
             return Err(Refusal::timeout("the window takes too long: ask for a shorter one"));
         }
-        Ok(notes)
+        self.note(&notes);
+        Ok(())
     }
 
     fn note(&mut self, notes: &QueryNotes) {
@@ -154,53 +128,6 @@ impl Window<'_> {
             let blocks = notes.read.blocks_recycled;
             say(format!("{blocks} blocks were recycled before they were read"));
         }
-    }
-
-    /// Sample by sample.
-    fn read(&mut self, selection: &Selection, places: &[usize]) -> Result<(), Refusal> {
-        let grid = self.grid;
-        let notes =
-            self.query(selection, places, &Query::raw(grid.interval()), |columns, batch| {
-                rows(&grid, batch, |place, value| {
-                    if let Some(column) = columns.get_mut(place) {
-                        column.add(value);
-                    }
-                });
-            })?;
-        self.note(&notes);
-        Ok(())
-    }
-
-    /// By what the store knows of its samples.
-    fn ask(&mut self, selection: &Selection, places: &[usize]) -> Result<(), Refusal> {
-        let (grid, step_ns) = (self.grid, self.grid.step_ns.cast_unsigned());
-        let all = [Aggregate::Min, Aggregate::Max, Aggregate::First, Aggregate::Last];
-        for aggregate in all {
-            let query = Query::every(grid.interval(), Every { step_ns, aggregate });
-            let notes = self.query(selection, places, &query, |columns, batch| {
-                rows(&grid, batch, |place, value| {
-                    if let Some(column) = columns.get_mut(place) {
-                        *part(column, aggregate) = value;
-                    }
-                });
-            })?;
-            self.note(&notes);
-        }
-        Ok(())
-    }
-
-    /// Whether a column has many samples, of any series.
-    fn has_many(&self, selection: &Selection) -> Result<bool, Refusal> {
-        let every = Every { step_ns: 0, aggregate: Aggregate::Count };
-        let query = Query::every(self.grid.interval(), every);
-        let mut most = 0;
-        let counted = self.store.query(selection, &query, |batch| {
-            let count = batch.values.bits(0).unwrap_or(0);
-            most = most.max(count);
-            ControlFlow::Continue(())
-        });
-        counted.map_err(|error| Refusal::internal(&error))?;
-        Ok(most / self.grid.count.max(1) as u64 >= MANY_SAMPLES)
     }
 
     fn pins(&self) -> Vec<Value> {
@@ -230,10 +157,7 @@ pub(super) fn answer(
     let columns = vec![vec![Column::EMPTY; grid.count]; names.len()];
     let mut window = Window { store, grid, until_ns, columns, notes: BTreeSet::new() };
     if !chosen.series.columns().is_empty() {
-        match window.has_many(&chosen.series)? {
-            true => window.ask(&chosen.series, &chosen.places[0])?,
-            false => window.read(&chosen.series, &chosen.places[0])?,
-        }
+        window.read(&chosen.series, &chosen.places[0])?;
     }
     if !chosen.fields.columns().is_empty() {
         window.read(&chosen.fields, &chosen.places[1])?;

@@ -1,5 +1,6 @@
 //! Hands rows out in batches of one series, in the type of the series, and stops at the limits.
 
+use super::fold::Step;
 use super::{Aggregate, Batch, Query, QueryNotes, Target, Texts, Values};
 use crate::ValueType;
 use baro_ondisk::Type;
@@ -30,10 +31,47 @@ impl From<Type> for Form {
     }
 }
 
+/// Who takes what is handed out.
+pub(super) enum Taker<'a> {
+    /// Rows.
+    Batches(&'a mut dyn FnMut(&Batch<'_>) -> ControlFlow<()>),
+    /// Steps with all that is known of them, each with its start; no rows.
+    Steps(&'a mut dyn FnMut(Target, i64, &Step) -> ControlFlow<()>),
+}
+
+impl Taker<'_> {
+    pub(super) fn again(&mut self) -> Taker<'_> {
+        match self {
+            Taker::Batches(each) => Taker::Batches(each),
+            Taker::Steps(each) => Taker::Steps(each),
+        }
+    }
+}
+
+/// Counts what goes out.
+pub(super) struct Outlet<'a> {
+    to: Taker<'a>,
+    pub(super) notes: QueryNotes,
+    /// Whether the taker wants no more.
+    pub(super) broken: bool,
+}
+
+impl Outlet<'_> {
+    fn give(&mut self, batch: &Batch<'_>) -> ControlFlow<()> {
+        let Taker::Batches(each) = &mut self.to else { return ControlFlow::Continue(()) };
+        self.notes.rows += batch.times_ns.len() as u64;
+        self.notes.batches += 1;
+        let flow = each(batch);
+        self.broken |= flow.is_break();
+        flow
+    }
+}
+
 /// See the module.
 pub(super) struct Emitter<'a> {
-    each: &'a mut dyn FnMut(&Batch<'_>) -> ControlFlow<()>,
-    pub(super) notes: QueryNotes,
+    pub(super) outlet: Outlet<'a>,
+    /// Added to the places of targets.
+    pub(super) first_place: usize,
     /// Rows that may still go out.
     left: u64,
     last: Option<usize>,
@@ -52,18 +90,15 @@ pub(super) struct Emitter<'a> {
 
 impl std::fmt::Debug for Emitter<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Emitter").field("notes", &self.notes).finish_non_exhaustive()
+        f.debug_struct("Emitter").field("notes", &self.outlet.notes).finish_non_exhaustive()
     }
 }
 
 impl<'a> Emitter<'a> {
-    pub(super) fn new(
-        query: &Query,
-        each: &'a mut dyn FnMut(&Batch<'_>) -> ControlFlow<()>,
-    ) -> Self {
+    pub(super) fn new(query: &Query, to: Taker<'a>) -> Self {
         Emitter {
-            each,
-            notes: QueryNotes::default(),
+            outlet: Outlet { to, notes: QueryNotes::default(), broken: false },
+            first_place: 0,
             left: query.limit.unwrap_or(u64::MAX),
             last: query.last,
             aggregate: query.every.map(|every| every.aggregate),
@@ -78,9 +113,23 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    fn placed(&self, target: Target) -> Target {
+        Target { place: target.place + self.first_place, ..target }
+    }
+
+    /// A step with all that is known of it, if that is what is wanted instead of rows.
+    #[inline]
+    pub(super) fn whole_step(&mut self, start_ns: i64, step: &Step) -> Option<ControlFlow<()>> {
+        let Taker::Steps(each) = &mut self.outlet.to else { return None };
+        self.outlet.notes.rows += 1;
+        let flow = each(self.target, start_ns, step);
+        self.outlet.broken |= flow.is_break();
+        Some(flow)
+    }
+
     /// What follows is of this series.
     pub(super) fn series(&mut self, target: Target, form: Form) {
-        (self.target, self.form) = (target, form);
+        (self.target, self.form) = (self.placed(target), form);
     }
 
     /// Rows by rising time. With `last` they are held until [`Emitter::end`].
@@ -100,7 +149,7 @@ impl<'a> Emitter<'a> {
     /// A step, in the form of [`Form::folded`]; none if it is too large for that.
     pub(super) fn step(&mut self, start_ns: i64, bits: Option<u64>) -> ControlFlow<()> {
         let Some(bits) = bits else {
-            self.notes.sums_left_out += 1;
+            self.outlet.notes.sums_left_out += 1;
             return ControlFlow::Continue(());
         };
         self.times_ns.push(start_ns);
@@ -129,9 +178,8 @@ impl<'a> Emitter<'a> {
             Form::F64 | Form::Bool => Values::F64(memory::as_floats(&bits)),
         };
         self.left -= 1;
-        self.notes.rows += 1;
-        self.notes.batches += 1;
-        (self.each)(&Batch { target, times_ns: &[start_ns], values })?;
+        let target = self.placed(target);
+        self.outlet.give(&Batch { target, times_ns: &[start_ns], values })?;
         if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
@@ -202,10 +250,8 @@ impl<'a> Emitter<'a> {
         let mut flow = ControlFlow::Continue(());
         if rows > 0 {
             self.left -= rows as u64;
-            self.notes.rows += rows as u64;
-            self.notes.batches += 1;
             let batch = Batch { target: self.target, times_ns, values: Values::Text(texts) };
-            flow = (self.each)(&batch);
+            flow = self.outlet.give(&batch);
         }
         self.ends.clear();
         self.letters.clear();
@@ -236,9 +282,7 @@ impl<'a> Emitter<'a> {
             Form::F64 => Values::F64(memory::as_floats(bits)),
         };
         self.left -= rows as u64;
-        self.notes.rows += rows as u64;
-        self.notes.batches += 1;
-        (self.each)(&Batch { target: self.target, times_ns, values })?;
+        self.outlet.give(&Batch { target: self.target, times_ns, values })?;
         if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

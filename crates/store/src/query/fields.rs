@@ -9,7 +9,7 @@
 mod newest;
 
 use super::before::{Before, Found};
-use super::emit::{Emitter, Form};
+use super::emit::{Emitter, Form, Taker};
 use super::fold::Fold;
 use super::{Batch, Query, Target};
 use crate::index::Index;
@@ -138,7 +138,7 @@ fn before(
             found.take(batch.target.place, batch.times_ns, &batch.values);
             ControlFlow::Continue(())
         };
-        let mut out = Emitter::new(query, &mut take);
+        let mut out = Emitter::new(query, Taker::Batches(&mut take));
         notes.add(columns(store, selection, places, query, &mut out, None)?.0);
         Ok(())
     };

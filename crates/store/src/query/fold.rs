@@ -344,6 +344,10 @@ impl Fold {
         if self.step.count == 0 {
             return Ok(ControlFlow::Continue(()));
         }
+        if let Some(flow) = out.whole_step(self.start_ns, &self.step) {
+            self.step = Step::EMPTY;
+            return Ok(flow);
+        }
         let (aggregate, end_ns) = (self.every.aggregate, self.grid.end_ns(self.start_ns));
         let bits = match &mut self.each {
             Some(each) => each.end(end_ns.min(self.interval.to_ns), out.floats),

@@ -100,7 +100,7 @@ pub(super) fn rows(
             let form = Form::from(kind(*id)).folded(every.aggregate);
             out.one(target, form, query.interval.from_ns, *bits)?;
         }
-        out.notes.sums_left_out += rows.too_large;
+        out.outlet.notes.sums_left_out += rows.too_large;
         ControlFlow::Continue(())
     };
     let mut each = |rows: &Rows| {

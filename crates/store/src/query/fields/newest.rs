@@ -4,7 +4,7 @@
 //!
 //! Held by `tests/newest.rs`.
 
-use super::super::emit::Emitter;
+use super::super::emit::{Emitter, Taker};
 use super::super::newest::behind;
 use super::super::steps::Grid;
 use super::super::{Aggregate, Batch, Every, Query};
@@ -90,7 +90,7 @@ pub(super) fn has_rows(
         ControlFlow::Continue(())
     };
     let query = Query { interval: part, last: None, limit: None, ..query.clone() };
-    let mut out = Emitter::new(&query, &mut count);
+    let mut out = Emitter::new(&query, Taker::Batches(&mut count));
     super::columns(store, selection, places.clone(), &query, &mut out, None)?;
     Ok(rows.iter().all(|rows| *rows >= last))
 }

@@ -63,7 +63,7 @@ fn what_is_recycled_between_two_passes_is_told() {
         rows[batch.target.place] += batch.times_ns.len();
         ControlFlow::Continue(())
     };
-    let mut out = Emitter::new(&query, &mut each);
+    let mut out = Emitter::new(&query, Taker::Batches(&mut each));
     let (notes, _) = columns(&store, &selection, 0..6, &query, &mut out, Some(3000)).unwrap();
     assert_eq!(rows[0], 1000, "the first pass has read all");
     assert!(rows[5] < 1000, "{rows:?}");
@@ -111,7 +111,7 @@ fn fields_come_out_whole_in_several_passes() {
             rows.extend(times.map(|(time, value)| (batch.target.place, *time, *value)));
             ControlFlow::Continue(())
         };
-        let mut out = Emitter::new(&query, &mut each);
+        let mut out = Emitter::new(&query, Taker::Batches(&mut each));
         let places = 0..selection.columns().len();
         columns(&store, &selection, places, &query, &mut out, Some(held)).unwrap();
         rows
