@@ -188,6 +188,11 @@ pub(crate) fn declaration_seed() -> Vec<u8> {
     declaration.encode().unwrap_or_default()
 }
 
+pub(crate) fn declared(id: u32, kind: Type, name: &str) -> Vec<u8> {
+    let declaration = Declaration { id, kind, name, unit: "", joint: None, layout: None };
+    declaration.encode().unwrap_or_default()
+}
+
 fn layout_seed(text: bool) -> Vec<u8> {
     let layout: Option<Layout> = LAYOUT_SEED.parse().ok();
     let mut bytes = vec![u8::from(text)];

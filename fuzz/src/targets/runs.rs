@@ -91,26 +91,48 @@ pub(crate) const RUN: Target = Target {
         }
     },
     seeds: || vec![file()],
-    // Pages first, since the footer says where they are; then what covers footer and index.
-    fix_up: |file| {
-        let Some(at) = file.len().checked_sub(FOOTER) else { return };
-        let entries: Vec<(usize, usize)> = index_at_end(file).map_or(Vec::new(), |index| {
-            index.pages().iter().map(|page| (page.offset as usize, page.bytes as usize)).collect()
-        });
-        for (offset, bytes) in entries {
-            let page = file.get_mut(offset..).and_then(|page| page.get_mut(..bytes));
-            let Some((crc, body)) = page.and_then(|page| page.split_first_chunk_mut::<4>()) else {
-                continue;
-            };
-            let place =
-                crc32c(crc32c(crc32c(0, &[0; 16]), &[0; 8]), &(offset as u64).to_le_bytes());
-            *crc = crc32c(place, body).to_le_bytes();
-        }
-        if let Some(footer) = file.get_mut(at..) {
-            seal_footer(footer);
-        }
-    },
+    fix_up: seal,
 };
+
+/// Header, index, footer and pages get the CRCs that belong to what they hold now, of whichever store and
+/// run the header names.
+fn seal(file: &mut [u8]) {
+    let Some(at) = file.len().checked_sub(FOOTER).filter(|at| *at >= HEADER) else { return };
+    let (body, footer) = file.split_at_mut(at);
+    let Some(header) = body.get_mut(..HEADER) else { return };
+    put(header, 12, 0);
+    put(header, 12, crc32c(0, header));
+    put(footer, 52, crc32c(0, header));
+    let run = header.get(32..40).unwrap_or(&[]).to_vec();
+    if let Some(place) = footer.get_mut(24..32) {
+        place.copy_from_slice(&run);
+    }
+    let place = crc32c(crc32c(0, header.get(16..32).unwrap_or(&[])), &run);
+    let field = |at: usize| footer.get(at..at + 8).and_then(|field| field.try_into().ok());
+    let field = |at: usize| field(at).map_or(0, u64::from_le_bytes);
+    let (offset, bytes) = (field(8), field(16) as u32 as usize);
+    let index = usize::try_from(offset).ok().and_then(|offset| body.get(offset..));
+    if let Some(index) = index.and_then(|index| index.get(..bytes)) {
+        put(footer, 20, crc32c(0, index));
+    }
+    seal_footer(footer);
+    let entries: Vec<(usize, usize)> = index_at_end(file).map_or(Vec::new(), |index| {
+        index.pages().iter().map(|page| (page.offset as usize, page.bytes as usize)).collect()
+    });
+    for (offset, bytes) in entries {
+        let page = file.get_mut(offset..).and_then(|page| page.get_mut(..bytes));
+        let Some((crc, body)) = page.and_then(|page| page.split_first_chunk_mut::<4>()) else {
+            continue;
+        };
+        *crc = crc32c(crc32c(place, &(offset as u64).to_le_bytes()), body).to_le_bytes();
+    }
+}
+
+fn put(bytes: &mut [u8], at: usize, value: u32) {
+    if let Some(place) = bytes.get_mut(at..at + 4) {
+        place.copy_from_slice(&value.to_le_bytes());
+    }
+}
 
 /// The index of a file, as a reader finds it: by the footer at its end.
 fn index_at_end(file: &[u8]) -> Option<RunIndex> {
@@ -252,6 +274,31 @@ fn write(out: impl FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
     let bits: Vec<u64> = long.iter().map(|time| decimal(*time)).collect();
     writer.push(250, Type::F64, &long, &bits)?;
     writer.finish().map(|_| ())
+}
+
+/// Samples of [`small`], and their earliest and latest time.
+pub(super) const SMALL_SAMPLES: u64 = 3 * 20 + 3;
+pub(super) const SMALL_TIMES_NS: (i64, i64) = (0, 19_000);
+
+/// A run of four series, one of them of texts; the first three on a grid.
+pub(super) fn small(info: &RunInfo) -> Vec<u8> {
+    let mut file = Vec::new();
+    let out = |bytes: &[u8]| -> Result<(), Error> {
+        file.extend_from_slice(bytes);
+        Ok(())
+    };
+    let write = || -> Result<(), Error> {
+        let mut writer = RunWriter::new(info, out)?;
+        let times: Vec<i64> = (0..20).map(|tick| tick * 1000).collect();
+        for id in 1..4 {
+            let bits: Vec<u64> = times.iter().map(|time| (time / 500 + id) as u64).collect();
+            writer.push(id as u32, Type::I64, &times, &bits)?;
+        }
+        writer.push_text(4, &[0, 7, 9_000], &["on", "off", "ü"])?;
+        writer.finish().map(|_| ())
+    };
+    drop(write());
+    file
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use crate::targets::payloads;
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
     BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockHeader, Copies, DeadTail, Encoded, Gap, Identity,
-    Kind, Pin, PinState, Scan, SegmentHeader, SegmentKind, Step, StoreId, Summary, Wear, WhenFull,
-    crc32c, text,
+    Kind, Pin, PinState, Scan, SegmentHeader, SegmentKind, Step, StoreId, Summary, Type, Wear,
+    WhenFull, crc32c, text,
 };
 use std::hint::black_box;
 
@@ -192,6 +192,33 @@ fn image(kind: SegmentKind) -> Vec<u8> {
         block.truncate(finished.block_bytes());
         bytes.extend(block);
     }
+    bytes
+}
+
+/// A catalog of series 1 to 4, of which the last one has texts.
+pub(crate) fn catalog() -> Vec<u8> {
+    let bytes = image(SegmentKind::Catalog);
+    let Ok((header, _)) = SegmentHeader::decode(&bytes) else { return bytes };
+    let (unit, _) = SegmentHeader { first_block: 0, ..header }.encode();
+    let mut block = vec![0; UNIT_BYTES];
+    let mut builder = BlockBuilder::new(8);
+    for id in 1..5_u32 {
+        let kind = if id == 4 { Type::Text } else { Type::I64 };
+        let payload = payloads::declared(id, kind, &format!("s{id}"));
+        let fill = |place: &mut [u8]| place.copy_from_slice(&payload);
+        let sequence = u64::from(id) - 1;
+        builder.push(&mut block, 0, Kind::Declare, 0, sequence, 1_000, payload.len(), fill);
+    }
+    let start = BlockHeader {
+        store: header.store,
+        session: header.session,
+        epoch: header.epoch,
+        ..BlockHeader::default()
+    };
+    let finished = builder.finish(&mut block, start);
+    block.truncate(finished.block_bytes());
+    let mut bytes = [&unit[..], &block].concat();
+    fix_up(&mut bytes);
     bytes
 }
 

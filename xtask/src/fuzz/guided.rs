@@ -16,8 +16,9 @@ const HOST: &str = "x86_64-unknown-linux-gnu";
 const RSS_MIB: u32 = 320;
 const ALLOCATION_MIB: u32 = 66;
 const INPUT_BYTES_MAX: usize = 65_536;
-/// Of one target, kept in the repository.
+/// Of one target, kept in the repository: so much, or so many times its largest input of other origin.
 const PACK_BYTES_MAX: usize = 40 << 10;
+const PACK_INPUTS: usize = 4;
 
 /// What tells libFuzzer where an input has been; of the compiler's LLVM, on the stable channel too.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -118,7 +119,8 @@ fn piece(program: &Cmd, work: &Path, name: &str, seconds: u64) -> Result<bool, S
         .arg(&text(&kept))
         .lines(|_| {}, |_| {})
         .map_err(|e| e.to_string())?;
-    let packed = pack(&smallest, &corpus)?;
+    let bytes_max = PACK_BYTES_MAX.max(PACK_INPUTS * largest(&[&seeds, &corpus])?);
+    let packed = pack(&smallest, &corpus, bytes_max)?;
     println!(
         "{name}: {inputs} inputs, {edges} edges, {packed} kept{}",
         if good { "" } else { ", A FIND" }
@@ -127,14 +129,26 @@ fn piece(program: &Cmd, work: &Path, name: &str, seconds: u64) -> Result<bool, S
     Ok(good)
 }
 
+/// Bytes of the largest input in these folders that is no pack.
+fn largest(folders: &[&Path]) -> Result<usize, String> {
+    let mut largest = 0;
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        for name in listed(folder)?.iter().filter(|name| !name.ends_with(".pack")) {
+            let file = fs::metadata(folder.join(name)).map_err(|e| format!("{name}: {e}"))?;
+            largest = largest.max(file.len() as usize);
+        }
+    }
+    Ok(largest)
+}
+
 /// Writes the inputs in `from`, the smallest first, into the pack of a corpus.
-fn pack(from: &Path, corpus: &Path) -> Result<usize, String> {
+fn pack(from: &Path, corpus: &Path, bytes_max: usize) -> Result<usize, String> {
     let read = |name: &String| fs::read(from.join(name)).map_err(|e| format!("{name}: {e}"));
     let mut inputs: Vec<_> = listed(from)?.iter().map(read).collect::<Result<_, _>>()?;
     inputs.sort_by_key(Vec::len);
     let (mut pack, mut count) = (Vec::new(), 0);
     for input in inputs.iter().filter(|input| !input.is_empty()) {
-        if pack.len() + input.len() + 4 > PACK_BYTES_MAX {
+        if pack.len() + input.len() + 4 > bytes_max {
             break;
         }
         pack.extend((input.len() as u32).to_le_bytes());
