@@ -2,6 +2,7 @@
 
 mod backup;
 mod blk;
+mod calls;
 mod dictionary;
 mod folder;
 mod input;
@@ -75,4 +76,5 @@ pub const TARGETS: &[Target] = &[
     table::VERSION,
     backup::MARK,
     zone::ZONE,
+    calls::CALLS_OF_C,
 ];

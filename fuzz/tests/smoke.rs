@@ -13,8 +13,13 @@ static ALLOCATOR: MeasuringAllocator = MeasuringAllocator;
 
 const ITERATIONS: u64 = 30_000;
 /// Of those that read files fewer.
-const SLOW: &[(&str, u64)] =
-    &[("parquet", 1_500), ("store", 300), ("undo_journal", 1_000), ("registry", 1_000)];
+const SLOW: &[(&str, u64)] = &[
+    ("parquet", 1_500),
+    ("store", 300),
+    ("undo_journal", 1_000),
+    ("registry", 1_000),
+    ("calls", 20),
+];
 
 fn corpus_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")

@@ -1,20 +1,45 @@
 //! A store with its recorder and producers, and a model of what it has accepted.
 
-use crate::checked::*;
-use crate::place::{Place, last_error};
+use super::checked::*;
+use super::place::{Place, last_error};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::{null, null_mut};
 
-/// xorshift.
-pub(crate) struct Random(pub(crate) u64);
+/// What calls are drawn from: bytes that somebody gave, or xorshift.
+pub(crate) enum Random {
+    #[allow(dead_code, reason = "a test draws from seeds alone")]
+    Bytes(std::vec::IntoIter<u8>),
+    Seed(u64),
+}
 
 impl Random {
+    #[allow(dead_code, reason = "the fuzzer draws from bytes alone")]
+    pub(crate) fn of_seed(seed: u64) -> Self {
+        Random::Seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// Whether no more can be drawn; then all that is drawn is 0.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self, Random::Bytes(left) if left.len() == 0)
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+        match self {
+            // Most that is drawn is small.
+            Random::Bytes(left) => {
+                let low = left.next().unwrap_or(0);
+                let wide = low >= 0xf8;
+                let more = left.take(if wide { 7 } else { 0 });
+                more.fold(u64::from(low), |value, byte| value << 8 | u64::from(byte)) << 11
+            }
+            Random::Seed(state) => {
+                *state ^= *state << 13;
+                *state ^= *state >> 7;
+                *state ^= *state << 17;
+                *state
+            }
+        }
     }
 
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
@@ -64,8 +89,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64) -> Self {
-        let place = Place::new(&format!("sequence-{seed}")).sized(32 << 20, BARO_INIT_GROW);
+    pub(crate) fn new(name: &str) -> Self {
+        let place = Place::new(name).sized(32 << 20, BARO_INIT_GROW);
         place.init();
         World {
             place,
