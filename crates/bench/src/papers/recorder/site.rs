@@ -5,13 +5,15 @@
 
 use super::RecorderSpec;
 use crate::error::BenchError;
+use crate::ground;
 use crate::stand::{DeviceModel, Stand};
 use baro_command::say;
 use baro_sys::disk::Disk;
-use baro_sys::files;
 use baro_sys::lock::LockFile;
 use baro_sys::place::Place;
+use baro_sys::state::StateFolder;
 use baro_sys::storage::Storage;
+use baro_sys::{files, schedule};
 use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "baro-recorder-";
@@ -48,6 +50,7 @@ impl Site {
             DeviceModel::Limited { .. } => Some(modelled(spec, need_bytes)?),
         };
         let parent = stand.as_ref().map_or_else(|| spec.dir.clone(), Stand::mount_dir);
+        let parent = if schedule::is_root() { ground::held(&parent)?.place()? } else { parent };
         remove_leftovers(&parent);
         if stand.is_none() {
             let free_bytes = Disk::open(&parent)?.available_bytes()?;
@@ -61,8 +64,7 @@ impl Site {
                 )));
             }
         }
-        let folder = parent.join(format!("{PREFIX}{}", std::process::id()));
-        files::make_folder(&folder).map_err(BenchError::file("make the folder", &folder))?;
+        let folder = ground::make_own(&parent, format!("{PREFIX}{}", std::process::id()))?;
         let lock = LockFile::take(&folder.join(LOCK)).map_err(BenchError::System)?.ok();
         Ok(Self { lock, folder, stand })
     }
@@ -95,10 +97,15 @@ fn modelled(spec: &RecorderSpec, need_bytes: u64) -> Result<Stand, BenchError> {
     Ok(stand)
 }
 
-/// Removes the folders of runs that were killed.
+/// Removes the folders of runs that were killed; root those of root's alone.
 fn remove_leftovers(parent: &Path) {
+    let held = StateFolder::open(parent);
     for name in files::list(parent).unwrap_or_default() {
         let Some(pid) = name.strip_prefix(PREFIX) else { continue };
+        let is_ours = || held.as_ref().is_ok_and(|above| above.below(&name).is_ok());
+        if schedule::is_root() && !is_ours() {
+            continue;
+        }
         let dir = parent.join(&name);
         let beginning =
             !files::exists(&dir.join(LOCK)) && files::exists(&Path::new("/proc").join(pid));
