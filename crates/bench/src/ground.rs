@@ -38,6 +38,22 @@ pub fn refused(error: Error) -> BenchError {
     ))
 }
 
+/// The folder's path, below which something new may be made by its name: for root without links, each part
+/// checked.
+///
+/// # Errors
+/// As [`held`], for root.
+pub fn place(dir: &Path) -> Result<PathBuf, BenchError> {
+    if schedule::is_root() { Ok(held(dir)?.place()?) } else { Ok(dir.to_owned()) }
+}
+
+/// Whether what a killed run left in `dir` may go: root takes away what is root's alone.
+#[must_use]
+pub fn may_clear(dir: &Path, name: &str) -> bool {
+    let is_roots = || StateFolder::open(dir).and_then(|above| above.below(name)).is_ok();
+    !schedule::is_root() || is_roots()
+}
+
 /// Makes a folder of a measurement's own, whose name must be free, and returns its path: below the
 /// folder, or, for root, below where that is.
 ///

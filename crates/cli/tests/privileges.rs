@@ -145,7 +145,9 @@ fn root_demonstrates_and_measures_in_no_folder_in_which_others_decide() {
     let his = ["--reuid=65534", "--regid=65534", "--clear-groups", env!("CARGO_BIN_EXE_baro")];
     let done = Command::new("setpriv").args(his).args(push).current_dir(&home).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
-    if done.status.code() == Some(127) || said.contains("Permission denied") && done.stdout.is_empty() {
+    if done.status.code() == Some(127)
+        || said.contains("Permission denied") && done.stdout.is_empty()
+    {
         println!("skipped: another user does not reach the program: {said}");
         return;
     }

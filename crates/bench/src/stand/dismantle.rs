@@ -43,8 +43,7 @@ pub(super) fn dismantle(above: &StateFolder, name: &str) -> Vec<String> {
         complaints.push(error.to_string());
     }
     let removed = above.below(name).and_then(|folder| {
-        let removals =
-            [folder.remove(IMAGE), folder.remove_folder(MOUNT), folder.remove(LOCK)];
+        let removals = [folder.remove(IMAGE), folder.remove_folder(MOUNT), folder.remove(LOCK)];
         complaints.extend(removals.into_iter().filter_map(Result::err).map(|e| e.to_string()));
         above.remove_folder(name)
     });

@@ -9,11 +9,10 @@ use crate::ground;
 use crate::stand::{DeviceModel, Stand};
 use baro_command::say;
 use baro_sys::disk::Disk;
+use baro_sys::files;
 use baro_sys::lock::LockFile;
 use baro_sys::place::Place;
-use baro_sys::state::StateFolder;
 use baro_sys::storage::Storage;
-use baro_sys::{files, schedule};
 use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "baro-recorder-";
@@ -50,7 +49,7 @@ impl Site {
             DeviceModel::Limited { .. } => Some(modelled(spec, need_bytes)?),
         };
         let parent = stand.as_ref().map_or_else(|| spec.dir.clone(), Stand::mount_dir);
-        let parent = if schedule::is_root() { ground::held(&parent)?.place()? } else { parent };
+        let parent = ground::place(&parent)?;
         remove_leftovers(&parent);
         if stand.is_none() {
             let free_bytes = Disk::open(&parent)?.available_bytes()?;
@@ -99,11 +98,9 @@ fn modelled(spec: &RecorderSpec, need_bytes: u64) -> Result<Stand, BenchError> {
 
 /// Removes the folders of runs that were killed; root those of root's alone.
 fn remove_leftovers(parent: &Path) {
-    let held = StateFolder::open(parent);
     for name in files::list(parent).unwrap_or_default() {
         let Some(pid) = name.strip_prefix(PREFIX) else { continue };
-        let is_ours = || held.as_ref().is_ok_and(|above| above.below(&name).is_ok());
-        if schedule::is_root() && !is_ours() {
+        if !ground::may_clear(parent, &name) {
             continue;
         }
         let dir = parent.join(&name);
