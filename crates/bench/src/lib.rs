@@ -3,6 +3,7 @@
 
 pub mod error;
 pub mod experiment;
+pub mod ground;
 pub mod load;
 
 pub mod methods;

@@ -26,6 +26,7 @@ pub use reader::SequentialReader;
 pub use truncating::AllocateTruncate;
 
 use crate::error::BenchError;
+use crate::ground;
 use baro_sys::{clock, files};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -85,14 +86,13 @@ impl Load {
     /// A specification of no use, a directory that cannot be made, no threads.
     pub fn start(spec: LoadSpec, dir: &Path) -> Result<Self, BenchError> {
         let serial = SERIAL.fetch_add(1, Relaxed);
-        let dir = dir.join(format!("baro-load-{}-{serial}", std::process::id()));
         let bodies = match spec {
             LoadSpec::BufferedWriters(spec) => spec.bodies()?,
             LoadSpec::AllocateTruncate(spec) => spec.bodies()?,
             LoadSpec::JournalChurn(spec) => spec.bodies()?,
             LoadSpec::SequentialReader(spec) => spec.bodies()?,
         };
-        files::make_folder(&dir).map_err(BenchError::file("make the directory", &dir))?;
+        let dir = ground::make_own(dir, format!("baro-load-{}-{serial}", std::process::id()))?;
         let mut load =
             Self { dir, stop: Arc::default(), totals: Arc::default(), threads: Vec::new() };
         for body in bodies {

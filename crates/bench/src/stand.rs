@@ -8,7 +8,10 @@
 //! Version 1 of control groups only: version 2 limits no root group.
 //!
 //! Settings (throttle, write-back limit, queue) go through a journal of `baro-tune`, since loop devices
-//! keep them when they are detached. It is in root's folders: that of the stand may be anybody's.
+//! keep them when they are detached. It is in root's folders too, and found by the stand's name alone.
+//!
+//! A stand is root's, in a folder of root's ([`crate::ground`]): its files are made in the folder that is
+//! held, and programs that take a path only get one that nobody else changes.
 //!
 //! Invariant: whatever was made and set is unmade when the stand is dropped, half-made ones
 //! included, and what a killed run left is unmade by the next one in that folder. Held by
@@ -17,13 +20,15 @@
 mod dismantle;
 mod model;
 
-pub use dismantle::remove_leftovers;
+pub use dismantle::{remove_leftovers, remove_leftovers_in};
 pub use model::DeviceModel;
 
 use crate::error::BenchError;
+use crate::ground;
 use baro_command::say;
 use baro_sys::files;
 use baro_sys::lock::LockFile;
+use baro_sys::state::StateFolder;
 use baro_tune::{DirtyLimit, Journal, OnConflict, Options, Setting};
 use dismantle::{IMAGE, LOCK, MOUNT, PREFIX, dismantle, state_dir};
 use std::path::{Path, PathBuf};
@@ -96,6 +101,8 @@ impl FileSystem {
 /// A mounted file system on a device that can be made slow; gone on drop.
 #[derive(Debug)]
 pub struct Stand {
+    /// In which its folder lies.
+    above: StateFolder,
     dir: PathBuf,
     kind: FileSystem,
     mount_options: String,
@@ -124,7 +131,7 @@ impl Stand {
     /// The device is fast until [`set_speed`](Self::set_speed). Needs root.
     ///
     /// # Errors
-    /// A step failed: its program, and what that said.
+    /// Somebody else could change what is in `parent`; or a step failed: its program, and what that said.
     pub fn build(parent: &Path, spec: &StandSpec<'_>) -> Result<Self, BenchError> {
         Self::build_as(FileSystem::Ext4, parent, spec)
     }
@@ -138,16 +145,18 @@ impl Stand {
         parent: &Path,
         spec: &StandSpec<'_>,
     ) -> Result<Self, BenchError> {
-        remove_leftovers(parent);
-        // The kernel shows resolved paths, and dismantle compares with them.
-        let parent = parent.canonicalize().map_err(BenchError::file("find", parent))?;
+        let above = ground::held(parent)?;
+        remove_leftovers_in(&above);
         let serial = SERIAL.fetch_add(1, Relaxed);
-        let dir = parent.join(format!("{PREFIX}{}-{serial}", std::process::id()));
-        files::make_folder(&dir).map_err(BenchError::file("make the folder", &dir))?;
-        let Ok(lock) = LockFile::take(&dir.join(LOCK)).map_err(BenchError::System)? else {
+        let folder =
+            above.make_new(format!("{PREFIX}{}-{serial}", std::process::id()), ground::MODE)?;
+        // The kernel shows resolved paths, and dismantle compares with them.
+        let dir = folder.place()?;
+        let Ok(lock) = folder.lock(LOCK)? else {
             return Err(BenchError::Refused(format!("{}: locked by another", dir.display())));
         };
         let mut stand = Self {
+            above,
             dir: dir.clone(),
             kind,
             mount_options: spec.mount.to_owned(),
@@ -156,10 +165,9 @@ impl Stand {
             settings: None,
             lock,
         };
-        let mount = dir.join(MOUNT);
-        files::make_folder(&mount).map_err(BenchError::file("make the folder", &mount))?;
+        folder.make_new(MOUNT, ground::MODE)?;
         let image = dir.join(IMAGE);
-        let file = files::create(&image).map_err(BenchError::file("make the image", &image))?;
+        let file = folder.create_file(IMAGE, 0o600)?;
         files::set_length(&file, spec.bytes).map_err(BenchError::file("size the image", &image))?;
         stand.lower = stand.attach(&image, false)?;
         stand.upper = stand.attach(&Path::new("/dev").join(&stand.lower.name), true)?;
@@ -370,7 +378,7 @@ impl Drop for Stand {
         // First, or what is dirty would be written at the slow device's speed.
         self.undo_settings();
         drop(self.settings.take());
-        for complaint in dismantle(&self.dir) {
+        for complaint in dismantle(&self.above, &dismantle::group_name(&self.dir)) {
             say!("bench: {complaint}");
         }
     }

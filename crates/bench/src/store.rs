@@ -20,6 +20,7 @@ mod tests;
 pub mod yardsticks;
 
 use crate::BenchError;
+use crate::ground;
 use crate::push::Memory;
 use baro_log::RUNS;
 use baro_store::Store;
@@ -65,12 +66,10 @@ impl Scratch {
     /// A folder of this process in `dir`; made by who needs it.
     ///
     /// # Errors
-    /// There is no folder `dir`.
+    /// There is no folder `dir`, or root is not to measure there.
     pub fn in_folder(dir: &Path) -> Result<Self, BenchError> {
-        disk::Disk::open(dir).map_err(BenchError::System)?;
-        let path = dir.join(format!("baro-bench-store-{}", std::process::id()));
-        disk::Disk::create(&path).map_err(BenchError::System)?;
-        Ok(Scratch(path))
+        let name = format!("baro-bench-store-{}", std::process::id());
+        Ok(Scratch(ground::make_own(dir, name)?))
     }
 
     /// Its place.

@@ -8,8 +8,10 @@ mod bed;
 
 use baro_bench::stand::{Speed, Stand, StandSpec, remove_leftovers};
 use bed::{known, names, place};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -77,6 +79,29 @@ fn a_stand_leaves_nothing() {
     let spec = StandSpec { mkfs: &["-O", "no_such_feature"], ..SPEC };
     let error = Stand::build(&place, &spec).unwrap_err().to_string();
     assert!(error.starts_with("mkfs.ext4: ") && error.contains("no_such_feature"), "{error}");
+    assert_eq!((known(&place), names(&place)), (Vec::new(), Vec::new()));
+}
+
+/// As anybody can mount something, by FUSE.
+#[test]
+fn a_mount_whose_name_is_no_text_keeps_no_stand_mounted() {
+    let _alone = alone();
+    let Some(place) = place("bytes") else { return };
+    let hostile = place.join(OsStr::from_bytes(b"hostile-\xff"));
+    let _ = Command::new("umount").arg(&hostile).output();
+    fs::create_dir_all(&hostile).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&hostile).status();
+    assert!(mounted.unwrap().success());
+    let stand = Stand::build(&place, &SPEC).unwrap();
+    let mount = stand.mount_dir();
+    drop(stand);
+    let left = Command::new("mountpoint").arg("-q").arg(&mount).status().unwrap().success();
+    if left {
+        let _ = Command::new("umount").arg(&mount).status();
+    }
+    assert!(Command::new("umount").arg(&hostile).status().unwrap().success());
+    fs::remove_dir(&hostile).unwrap();
+    assert!(!left, "it stayed mounted");
     assert_eq!((known(&place), names(&place)), (Vec::new(), Vec::new()));
 }
 

@@ -5,8 +5,13 @@
 mod place;
 
 use place::Folder;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
 use std::process::Command;
+
+/// A user who is nobody's friend.
+const OTHER: u32 = 65_534;
 
 /// The service's user lays links, a forged journal and a link for a folder; then root uses every verb that
 /// keeps a state. Each line that is printed is compared below.
@@ -79,6 +84,75 @@ fn what_a_service_lays_in_its_folders_moves_root_to_nothing() {
         assert!(text(name).contains(part), "{name}: {}", text(name));
     }
     fs::remove_dir_all(&out).unwrap();
+}
+
+/// As root with `timeout`, so that waiting for a pipe is told from an end.
+fn roots(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", "120", env!("CARGO_BIN_EXE_baro")]).args(arguments);
+    let done = command.current_dir(folder).output().unwrap();
+    let said = [done.stdout, done.stderr].concat();
+    (done.status.code(), String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn root_demonstrates_and_measures_in_no_folder_in_which_others_decide() {
+    if !baro_sys::schedule::is_root() {
+        println!("skipped: needs root, to make what belongs to others");
+        return;
+    }
+    let folder = Folder::new("ground");
+    let make = |name: &str, mode, owner| {
+        let path = folder.0.join(name);
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        chown(&path, Some(owner), Some(owner)).unwrap();
+        path
+    };
+    let settings = make("settings", 0o700, 0);
+    fs::write(settings.join("lock"), "precious").unwrap();
+    // His home, where he has laid links; and one like /tmp, where he has laid a pipe.
+    let home = make("home", 0o755, OTHER);
+    make("home/baro-demo", 0o755, OTHER);
+    symlink(&settings, home.join("baro-demo/baro-stand-1-0")).unwrap();
+    let everybodys = make("everybodys", 0o1777, 0);
+    make("everybodys/baro-demo", 0o755, OTHER);
+    let stand = make("everybodys/baro-demo/baro-stand-1-0", 0o755, OTHER);
+    assert!(Command::new("mkfifo").arg(stand.join("lock")).status().unwrap().success());
+    let demo: &[&str] = &["demo", "--for", "1s", "--device", "none"];
+    let push = &["bench", "push", "--records", "1000", "--log", "8M", "--greedy", "0s"];
+    for (place, arguments) in [
+        (&home, demo),
+        (&everybodys, demo),
+        (&home, push),
+        (&home, &["bench", "store", "--series", "1", "--samples", "100"]),
+        (&home, &["bench", "recorder", "--sets", "1", "--writes", "10", "--only", "noise"]),
+        (&home, &["bench", "load", ".", "--for", "1s"]),
+    ] {
+        let (code, said) = roots(place, arguments);
+        assert_eq!(code, Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("expected one that belongs to root, found user 65534's"), "{said}");
+        assert!(said.contains("name another folder with --dir"), "{said}");
+        assert!(said.contains("run it as the user whose folder this is"), "{said}");
+    }
+    assert_eq!(fs::read_to_string(settings.join("lock")).unwrap(), "precious");
+    assert!(home.join("baro-demo/baro-stand-1-0").is_symlink() && stand.join("lock").exists());
+    assert_eq!(fs::read_dir(&home).unwrap().count(), 1);
+    // Root does it beside, and he in his own, which his group may write.
+    let (code, said) = roots(&everybodys, push);
+    assert_eq!(code, Some(0), "{said}");
+    fs::set_permissions(&home, Permissions::from_mode(0o775)).unwrap();
+    let his = ["--reuid=65534", "--regid=65534", "--clear-groups", env!("CARGO_BIN_EXE_baro")];
+    let done = Command::new("setpriv").args(his).args(push).current_dir(&home).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    if done.status.code() == Some(127)
+        || said.contains("Permission denied") && done.stdout.is_empty()
+    {
+        println!("skipped: another user does not reach the program: {said}");
+        return;
+    }
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    assert_eq!(fs::read_dir(&home).unwrap().count(), 1);
 }
 
 /// A journal of this boot whose checksums fit.

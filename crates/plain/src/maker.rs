@@ -214,7 +214,7 @@ pub(crate) fn remove_left(folder: &Path) -> Result<Vec<PathBuf>> {
         if !ours || files::is_held(&path) {
             continue;
         }
-        if files::names(&path)? < 2 && files::has_data(&files::open(&path)?)? {
+        if files::names(&path)? < 2 && files::has_data(&files::open_regular(&path)?)? {
             with_data.push(path);
         } else {
             files::remove(&path)?;

@@ -22,7 +22,7 @@ pub use folder::{
 };
 pub use paced::{PacedOutput, rename_to_new};
 pub use range::{allocate, has_data, start_write_back, write_back};
-pub use text::{read_text, write, write_setting};
+pub use text::{read_text, replace, write, write_setting};
 
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -85,17 +85,18 @@ pub fn open(path: &Path) -> Result<File> {
 /// The operating system's reason, or what was found instead.
 pub fn open_regular(path: &Path) -> Result<File> {
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
-    let regular = opened.and_then(|file| {
-        let kind = file.metadata()?.file_type();
-        let found = match () {
-            () if kind.is_file() => return Ok(file),
-            () if kind.is_dir() => "a folder",
-            () if kind.is_fifo() => "a pipe",
-            () => "a device",
-        };
-        Err(std::io::Error::other(format!("expected a file, found {found}")))
-    });
-    regular.map_err(|e| Error::new("open", path, e))
+    opened.and_then(regular).map_err(|e| Error::new("open", path, e))
+}
+
+fn regular(file: File) -> std::io::Result<File> {
+    let kind = file.metadata()?.file_type();
+    let found = match () {
+        () if kind.is_file() => return Ok(file),
+        () if kind.is_dir() => "a folder",
+        () if kind.is_fifo() => "a pipe",
+        () => "a device",
+    };
+    Err(std::io::Error::other(format!("expected a file, found {found}")))
 }
 
 /// Opens a file that is there, for reading and writing through the page cache.
@@ -117,13 +118,16 @@ pub fn open_direct_to_write(path: &Path) -> Result<File> {
     opened.map_err(|e| Error::new("open", path, e))
 }
 
-/// Opens a file, or makes a new one, so that each write goes to its end.
+/// Opens a regular file, or makes a new one, for reading and so that each write goes to its end. No link is
+/// followed: what it names is not made, nor written.
 ///
 /// # Errors
-/// The operating system's reason.
+/// The operating system's reason, or what was found instead.
 pub fn open_append(path: &Path) -> Result<File> {
-    let opened = OpenOptions::new().append(true).create(true).mode(PRIVATE).open(path);
-    opened.map_err(|e| Error::new("open", path, e))
+    let mut options = OpenOptions::new();
+    let options = options.read(true).append(true).create(true).mode(PRIVATE);
+    let opened = options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path);
+    opened.and_then(regular).map_err(|e| Error::new("open", path, e))
 }
 
 /// Makes a new file, readable by its owner alone, or empties an old one, for reading and writing. May
@@ -162,7 +166,7 @@ pub fn hold(file: &File) {
 #[must_use]
 pub fn is_held(path: &Path) -> bool {
     let locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-    File::open(path).is_ok_and(locked)
+    open_regular(path).is_ok_and(locked)
 }
 
 /// Names that a file has in its file system.

@@ -8,6 +8,7 @@
 //! Invariant: a read lock of somebody else is never taken for a holder. Held by
 //! `a_read_lock_is_told_from_a_holder`.
 
+use crate::state::refused;
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Read, Seek, Write};
@@ -142,11 +143,10 @@ impl LockFile {
     /// # Errors
     /// The file cannot be read.
     pub fn holder(path: &Path) -> Result<Option<Holder>> {
-        let mut file = match OpenOptions::new().read(true).open(path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            other => other.map_err(|e| Error::new("open", path, e))?,
-        };
-        Ok(Self::holder_of(&mut file))
+        match open(path, OpenOptions::new().read(true)) {
+            Err(error) if error.is_missing() => Ok(None),
+            file => Ok(Self::holder_of(&mut file?)),
+        }
     }
 
     /// Who holds the lock of an open file.
@@ -160,15 +160,9 @@ impl LockFile {
     /// # Errors
     /// The operating system's reason.
     pub fn take(path: &Path) -> Result<std::result::Result<Self, Holder>> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(crate::files::PRIVATE)
-            .open(path)
-            .map_err(|e| Error::new("open", path, e))?;
-        Self::take_open(file, path)
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        Self::take_open(open(path, options.mode(crate::files::PRIVATE))?, path)
     }
 
     /// Takes the lock of an open file; `path` is for messages.
@@ -234,16 +228,25 @@ impl LockFile {
     /// # Errors
     /// The file cannot be read.
     pub fn said(path: &Path) -> Result<Option<String>> {
-        if LockFile::holder(path)?.is_none() {
-            return Ok(None);
+        match open(path, OpenOptions::new().read(true)) {
+            Err(error) if error.is_missing() => Ok(None),
+            file => Ok(Self::said_in(&mut file?)),
         }
-        let mut file = File::open(path).map_err(|e| Error::new("open", path, e))?;
-        Ok(Self::said_in(&mut file))
     }
 
     /// The same of an open file.
     pub(crate) fn said_in(file: &mut File) -> Option<String> {
         if is_locked(file, 0) { read(file).1 } else { None }
+    }
+}
+
+/// Opens the file of a lock. A pipe in its place is refused, and not waited for.
+fn open(path: &Path, options: &mut OpenOptions) -> Result<File> {
+    let opened = options.custom_flags(libc::O_NONBLOCK).open(path);
+    let file = opened.map_err(|e| Error::new("open", path, e))?;
+    match file.metadata().map_err(|e| Error::new("stat", path, e))?.is_file() {
+        true => Ok(file),
+        false => Err(refused(path, "a regular file", "a pipe, folder or device".to_owned())),
     }
 }
 
@@ -297,6 +300,23 @@ mod tests {
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o660);
         drop(held);
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_lock_is_refused_and_not_waited_for() {
+        let path = std::env::temp_dir().join(format!("baro-pipe-lock-{}", std::process::id()));
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let refusals = [
+            LockFile::holder(&path).map(drop).unwrap_err(),
+            LockFile::said(&path).map(drop).unwrap_err(),
+            LockFile::take(&path).map(drop).unwrap_err(),
+        ];
+        for error in refusals {
+            assert!(error.to_string().contains("expected a regular file, found a pipe"), "{error}");
+        }
+        assert!(!crate::files::is_held(&path));
         std::fs::remove_file(&path).unwrap();
     }
 

@@ -113,6 +113,17 @@ impl Place {
     }
 }
 
+/// Whether something is mounted at `path`, which has no links. Names that are no text are in the kernel's
+/// list too: anybody may mount something there.
+///
+/// # Errors
+/// /proc does not tell.
+pub fn is_mounted(path: &Path) -> Result<bool> {
+    let list = Path::new("/proc/self/mountinfo");
+    let mounts = std::fs::read(list).map_err(|e| Error::new("read", list, e))?;
+    Ok(mount::all(&mounts).any(|(_, mount)| mount.mount_point == path))
+}
+
 /// The mount that `path` lies in, and where its file system is in use besides; `None` where /proc does
 /// not tell.
 fn mount_of(path: &Path) -> Result<Option<(mount::Mount, Vec<PathBuf>)>> {
@@ -148,5 +159,7 @@ mod tests {
             assert!(memory.has_option("rw") && !memory.has_option("data=journal"));
         }
         assert!(Place::of(Path::new("/no such path")).unwrap_err().is_missing());
+        assert!(is_mounted(Path::new("/proc")).unwrap());
+        assert!(!is_mounted(Path::new("/proc/self")).unwrap());
     }
 }

@@ -110,24 +110,31 @@ impl StateFolder {
     /// # Errors
     /// As [`StateFolder::make`]; `name` is no plain name.
     pub fn make_below(&self, name: impl AsRef<OsStr>, mode: u32) -> Result<Self> {
+        match self.make_new(name.as_ref(), mode) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.below(name),
+            made => made,
+        }
+    }
+
+    /// The same of a folder that is not there: takes none of this name, whose ever it is.
+    ///
+    /// # Errors
+    /// `AlreadyExists`, or as [`StateFolder::make_below`].
+    pub fn make_new(&self, name: impl AsRef<OsStr>, mode: u32) -> Result<Self> {
         let (name, path) = (name.as_ref(), self.path.join(name.as_ref()));
         let text = plain(name, &path)?;
+        let mode = mode as libc::mode_t;
         // SAFETY: an open descriptor and a name that ends with 0.
-        let made =
-            unsafe { libc::mkdirat(self.folder.as_raw_fd(), text.as_ptr(), mode as libc::mode_t) };
-        if made == 0 {
-            let below = self.below(name)?;
-            // What the umask has taken away.
-            // SAFETY: an open descriptor.
-            if unsafe { libc::fchmod(below.folder.as_raw_fd(), mode as libc::mode_t) } != 0 {
-                return Err(Error::last("set the mode of", &path));
-            }
-            return Ok(below);
+        if unsafe { libc::mkdirat(self.folder.as_raw_fd(), text.as_ptr(), mode) } != 0 {
+            return Err(Error::last("make folder", &path));
         }
-        match io::Error::last_os_error() {
-            error if error.kind() == io::ErrorKind::AlreadyExists => self.below(name),
-            error => Err(Error::new("make folder", &path, error)),
+        let below = self.below(name)?;
+        // What the umask has taken away.
+        // SAFETY: an open descriptor.
+        if unsafe { libc::fchmod(below.folder.as_raw_fd(), mode) } != 0 {
+            return Err(Error::last("set the mode of", &path));
         }
+        Ok(below)
     }
 
     /// The folder `name` in this one.
@@ -156,6 +163,16 @@ impl StateFolder {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where it is, without links, for programs that take a path only. Each part was checked when it was
+    /// opened, so nobody but root and its user puts something else there.
+    ///
+    /// # Errors
+    /// There is no /proc.
+    pub fn place(&self) -> Result<PathBuf> {
+        let own = format!("/proc/self/fd/{}", self.folder.as_raw_fd());
+        std::fs::read_link(own).map_err(|e| Error::new("find", &self.path, e))
     }
 
     /// Who owns it.

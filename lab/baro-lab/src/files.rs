@@ -24,6 +24,7 @@ pub use pace::{Pace, Point, Progress, kept_up};
 pub use steady::{Steady, SteadyRule, steady};
 
 use baro_bench::error::BenchError;
+use baro_bench::ground;
 use baro_sys::{clock, files, identity};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -113,7 +114,10 @@ impl Files {
     /// # Errors
     /// A number is of no use, or the folders cannot be made.
     pub fn prepare(spec: FilesSpec, dir: &Path) -> Result<Self, BenchError> {
-        Self::prepare_in(spec, dir.join(format!("baro-files-{}", std::process::id())))
+        Self::prepare_in(
+            spec,
+            ground::place(dir)?.join(format!("baro-files-{}", std::process::id())),
+        )
     }
 
     /// The same in a folder of this name, which is made.

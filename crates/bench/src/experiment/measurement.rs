@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Of the file's form. A reader refuses what is newer.
@@ -147,13 +147,14 @@ pub(super) struct Store {
 impl Store {
     /// Begins the file, or continues it.
     pub(super) fn open(path: &Path, head: Head) -> Result<Self, BenchError> {
-        let open = || files::open_append(path).map_err(BenchError::file("open", path));
+        // What is read is what is written: another file may have the name a moment later.
+        let mut file = files::open_append(path).map_err(BenchError::file("open", path))?;
         let wrong = |reason| BenchError::Measurement { path: path.to_path_buf(), reason };
-        let text = if baro_sys::files::exists(path) {
-            files::read_text(path, FILE_BYTES_MAX)?
-        } else {
-            String::new()
-        };
+        let mut text = String::new();
+        let read = (&mut file).take(FILE_BYTES_MAX + 1).read_to_string(&mut text);
+        if read.map_err(BenchError::file("read", path))? as u64 > FILE_BYTES_MAX {
+            return Err(wrong(format!("it is longer than {FILE_BYTES_MAX} bytes; name another")));
+        }
         // A first line that is torn holds no cell yet.
         if !text.contains('\n') {
             let begun = text.is_empty() || text.starts_with("{\"barograph_measurement\"");
@@ -162,7 +163,7 @@ impl Store {
             }
             let mut store = Self {
                 path: path.to_path_buf(),
-                file: open()?,
+                file,
                 measurement: Measurement { head, cells: BTreeMap::new() },
             };
             files::set_length(&store.file, 0).map_err(BenchError::file("empty", path))?;
@@ -172,7 +173,6 @@ impl Store {
         }
         let (measurement, whole) = Measurement::parse(&text).map_err(wrong)?;
         same(&measurement.head, &head).map_err(wrong)?;
-        let file = open()?;
         files::set_length(&file, whole as u64).map_err(BenchError::file("cut", path))?;
         Ok(Self { path: path.to_path_buf(), file, measurement })
     }

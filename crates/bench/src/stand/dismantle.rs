@@ -4,13 +4,14 @@
 //! at what the kernel says is there (mounts, loop devices) instead of remembering what was made. A
 //! stand that is alive holds the lock of its folder.
 //!
-//! Invariant: only mounts and loop devices of the stand's own folder are touched, and files are
-//! removed by name, never recursively (a mount that could not be undone would be emptied). Held by
-//! `what_a_killed_stand_left_is_removed` in `tests/stand.rs`.
+//! Invariant: only mounts and loop devices of the stand's own folder are touched, which is root's in a
+//! folder of root's, and files are removed by name, never recursively (a mount that could not be undone
+//! would be emptied). Held by `what_a_killed_stand_left_is_removed` in `tests/stand.rs` and by
+//! `tests/hostile.rs`.
 
 use baro_command::say;
-use baro_sys::lock::LockFile;
-use baro_sys::{clock, files};
+use baro_sys::state::StateFolder;
+use baro_sys::{clock, files, place};
 use baro_tune::{Journal, OnConflict, Options};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,41 +29,49 @@ const BUSY_TRIES: u32 = 50;
 const BUSY_PAUSE_NS: u64 = 100_000_000;
 const TEXT_BYTES_MAX: u64 = 1 << 20;
 
-/// Takes the stand in `dir` apart. Complaints are collected; the work goes on.
-pub(super) fn dismantle(dir: &Path) -> Vec<String> {
+/// Takes the stand `name` in `above` apart. Complaints are collected; the work goes on.
+pub(super) fn dismantle(above: &StateFolder, name: &str) -> Vec<String> {
     let mut complaints = Vec::new();
+    let dir = match above.place() {
+        Ok(above) => above.join(name),
+        Err(error) => return vec![error.to_string()],
+    };
     unmount(&dir.join(MOUNT), &mut complaints);
-    detach(dir, &mut complaints);
-    remove_groups(dir, &mut complaints);
-    if let Err(error) = Journal::remove_folder(&state_dir(dir)) {
+    detach(&dir, &mut complaints);
+    remove_groups(&dir, &mut complaints);
+    if let Err(error) = Journal::remove_folder(&state_dir(&dir)) {
         complaints.push(error.to_string());
     }
-    let removals = [
-        files::remove(&dir.join(IMAGE)),
-        files::remove_empty_folder(&dir.join(MOUNT)),
-        files::remove(&dir.join(LOCK)),
-        files::remove_empty_folder(dir),
-    ];
-    for error in removals.into_iter().filter_map(Result::err) {
-        if error.kind() != std::io::ErrorKind::NotFound {
-            complaints.push(format!("removing a part of {}: {}", dir.display(), error.source));
-        }
-    }
+    let removed = above.below(name).and_then(|folder| {
+        let removals = [folder.remove(IMAGE), folder.remove_folder(MOUNT), folder.remove(LOCK)];
+        complaints.extend(removals.into_iter().filter_map(Result::err).map(|e| e.to_string()));
+        above.remove_folder(name)
+    });
+    complaints.extend(removed.err().filter(|error| !error.is_missing()).map(|e| e.to_string()));
     complaints
 }
 
 /// Removes the stands in `parent` whose runs were killed, and puts back what these had set.
-/// Complaints go to stderr.
+/// Complaints go to stderr. Root makes stands only where nobody else decides what a name means, so
+/// elsewhere is none.
 pub fn remove_leftovers(parent: &Path) {
-    let Ok(parent) = parent.canonicalize() else { return };
-    let names = files::list(&parent).unwrap_or_default();
-    for dir in names.iter().filter(|name| name.starts_with(PREFIX)).map(|name| parent.join(name)) {
-        let name = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if let Ok(above) = StateFolder::open(parent) {
+        remove_leftovers_in(&above);
+    }
+}
+
+/// The same in a folder that is held.
+pub fn remove_leftovers_in(above: &StateFolder) {
+    let names = above.list().unwrap_or_default();
+    for name in names.iter().filter(|name| name.starts_with(PREFIX)) {
+        // In a folder such as /tmp others lay what they like; it stays.
+        let (Ok(folder), Ok(place)) = (above.below(name), above.place()) else { continue };
+        let dir = place.join(name);
         let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
         // A run that is just beginning has its folder a moment before its lock.
         let beginning = !files::exists(&dir.join(LOCK))
             && pid.is_some_and(|pid| files::exists(&Path::new("/proc").join(pid)));
-        if beginning || is_held(&dir.join(LOCK)) {
+        if beginning || is_held(&folder) {
             continue;
         }
         say!("bench: removing what a killed run left in {}", dir.display());
@@ -76,17 +85,17 @@ pub fn remove_leftovers(parent: &Path) {
                 Err(error) => say!("bench: {error}"),
             }
         }
-        for complaint in dismantle(&dir) {
+        for complaint in dismantle(above, name) {
             say!("bench: {complaint}");
         }
     }
 }
 
 /// Whether a stand is alive. A program that a killed run had started may hold the lock a moment longer, and
-/// attach or mount something then: that is waited for.
-fn is_held(lock: &Path) -> bool {
+/// attach or mount something then: that is waited for. What is no lock of ours is left alone, as if it were.
+fn is_held(folder: &StateFolder) -> bool {
     for _ in 0..BUSY_TRIES {
-        let holder = match LockFile::holder(lock) {
+        let holder = match folder.lock_holder(LOCK) {
             Ok(None) => return false,
             Ok(Some(holder)) => holder,
             Err(_) => return true,
@@ -133,7 +142,8 @@ fn remove_groups(dir: &Path, complaints: &mut Vec<String>) {
 
 fn unmount(target: &Path, complaints: &mut Vec<String>) {
     for attempt in 0..=BUSY_TRIES {
-        if !is_mounted(target) {
+        // Where that cannot be told it is tried: the image of one that stayed is not to be removed.
+        if !place::is_mounted(target).unwrap_or(true) {
             return;
         }
         let mut command = Command::new("umount");
@@ -146,23 +156,6 @@ fn unmount(target: &Path, complaints: &mut Vec<String>) {
             clock::sleep_ns(BUSY_PAUSE_NS);
         }
     }
-}
-
-fn is_mounted(target: &Path) -> bool {
-    let mounts = files::read_text(Path::new("/proc/self/mounts"), TEXT_BYTES_MAX);
-    // As octal numbers the kernel writes blank, tab, newline and backslash.
-    let plain = |path: &str| {
-        path.replace("\\040", " ")
-            .replace("\\011", "\t")
-            .replace("\\012", "\n")
-            .replace("\\134", "\\")
-    };
-    mounts.is_ok_and(|mounts| {
-        mounts
-            .lines()
-            .filter_map(|line| line.split(' ').nth(1))
-            .any(|path| Path::new(&plain(path)) == target)
-    })
 }
 
 /// The loop devices of the stand in `dir`, upper ones first.

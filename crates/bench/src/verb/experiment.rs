@@ -140,7 +140,7 @@ pub fn study(name: &str, files: &Files, judge: Judge) -> Result<Outcome> {
 
 fn report(program: &str, study: &Study, html: Option<&Path>, format: Format) -> Result<Outcome> {
     if let Some(html) = html {
-        files::write(html, study.html().as_bytes())?;
+        files::replace(html, study.html().as_bytes())?;
         say!("{program}: report in {}", html.display());
     }
     match format {

@@ -11,9 +11,11 @@
 //! Invariant: the recording has ended, and its file is gone unless it is to be kept, when this is
 //! dropped. Held by `a_cause_is_recorded_and_explained`.
 
+use crate::ground;
 use baro_command::BEGUN;
 use baro_command::failure::Result;
 use baro_command::say;
+use baro_sys::state::StateFolder;
 use baro_sys::{clock, files, task, termination};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -48,9 +50,11 @@ impl Recording {
     /// under way.
     ///
     /// # Errors
-    /// It does not start, or ends instead; then what it said.
+    /// Somebody else could change what is in `dir`; it does not start, or ends instead; then what it said.
     pub fn start(baro: &Path, collector: &str, dir: &Path, keep: Option<PathBuf>) -> Result<Self> {
-        remove_leftovers(dir);
+        let dir = ground::held(dir)?;
+        remove_leftovers(&dir);
+        let dir = dir.place()?;
         let own = || dir.join(format!("{PREFIX}{}.trace", std::process::id()));
         let (file, keep) = keep.map_or_else(|| (own(), false), |file| (file, true));
         let mut command = Command::new(baro);
@@ -145,14 +149,15 @@ fn listen(said: ChildStderr, says_so: &Sender<()>) -> String {
     rest
 }
 
-/// Removes traces whose bench was killed.
-fn remove_leftovers(dir: &Path) {
-    for name in files::list(dir).unwrap_or_default() {
+/// Removes traces whose bench was killed; others may have laid some of such names there, which stay.
+fn remove_leftovers(dir: &StateFolder) {
+    for name in dir.list().unwrap_or_default() {
         let rest = name.strip_prefix(PREFIX).unwrap_or_default();
         let pid = rest.strip_suffix(".trace").or_else(|| rest.strip_suffix(".trace.part"));
         let pid = pid.filter(|pid| pid.parse::<u32>().is_ok());
-        if pid.is_some_and(|pid| !files::exists(&Path::new("/proc").join(pid))) {
-            let _ = files::remove(&dir.join(&name));
+        let is_over = pid.is_some_and(|pid| !files::exists(&Path::new("/proc").join(pid)));
+        if is_over && dir.open_file(&name).is_ok() {
+            let _ = dir.remove(&name);
         }
     }
 }

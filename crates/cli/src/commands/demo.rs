@@ -16,11 +16,9 @@ use baro_bench::verb::load::Kind;
 use baro_recorder::{Options, Recorder};
 use baro_show::plural;
 use baro_store::Store;
-use baro_sys::files::PacedOutput;
-use baro_sys::{identity, termination};
+use baro_sys::{files, identity, termination};
 use clap::Args;
 use place::{Device, Place};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -181,11 +179,7 @@ fn show(
     out!();
     baro_command::print_lines(&plot.text())?;
     out!();
-    // What is there is replaced, and no link is followed: it may be somebody else's. The demo may have been ended
-    // by a signal, which the picture does not mind.
-    let mut picture = PacedOutput::replace(&arguments.svg)?;
-    picture.write_all(plot.svg().as_bytes())?;
-    picture.finish()?;
+    files::replace(&arguments.svg, plot.svg().as_bytes())?;
     out!("picture: {}", arguments.svg.display());
     out!();
     let none = report::Settled::default();

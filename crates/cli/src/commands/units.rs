@@ -4,7 +4,6 @@
 //! it runs, and said where it does not (an image that is made for another machine).
 
 use crate::failure::Result;
-use baro_sys::files;
 use baro_sys::state::{self, StateFolder};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -29,13 +28,17 @@ pub(super) enum There {
 
 /// Who wrote what is there: ours begin with the line `marker`.
 pub(super) fn look(path: &Path, marker: &str) -> Result<There> {
-    if !files::exists(path) {
-        return Ok(There::Nothing);
-    }
-    // A link belongs to whoever made it, wherever it leads: a masked unit is one.
-    let text = files::read_text(path, UNIT_BYTES_MAX).unwrap_or_default();
-    let ours = !path.is_symlink() && text.lines().next() == Some(marker);
-    Ok(if ours { There::Ours } else { There::Foreign })
+    let (folder, name) = parts(path)?;
+    let folder = match StateFolder::open(folder) {
+        Err(error) if error.is_missing() => return Ok(There::Nothing),
+        folder => folder?,
+    };
+    Ok(match folder.read_text(name, UNIT_BYTES_MAX) {
+        Ok(None) => There::Nothing,
+        Ok(Some(text)) if text.lines().next() == Some(marker) => There::Ours,
+        // A link belongs to whoever made it, wherever it leads: a masked unit is one.
+        _ => There::Foreign,
+    })
 }
 
 /// Refuses a program or file that root is to run or to read at each boot, and that somebody else can

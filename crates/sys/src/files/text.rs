@@ -10,6 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use super::PacedOutput;
 use crate::{Error, Result};
 
 /// Reads a whole text file of at most `limit_bytes`; a longer one, or one that is not UTF-8, is an
@@ -30,12 +31,23 @@ pub fn read_text(path: &Path, limit_bytes: u64) -> Result<String> {
         .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())))
 }
 
-/// Makes or replaces a small file; not durable.
+/// Makes a small file, or writes over what its path names; not durable.
 ///
 /// # Errors
 /// The operating system's reason.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).map_err(|source| Error::new("write", path, source))
+}
+
+/// Makes a file that its user asked for, or replaces an ordinary one, durably. No link is followed: the
+/// name may be in a folder of somebody else.
+///
+/// # Errors
+/// What has the name is no ordinary file, or the operating system's reason; then it is as it was.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut output = PacedOutput::replace(path)?;
+    output.write_all(bytes).map_err(|source| Error::new("write", path, source))?;
+    output.finish()
 }
 
 /// Writes `text` and a newline to an existing file in one write.
@@ -77,6 +89,14 @@ mod tests {
         let path = directory.join("nr_requests");
         fs::write(&path, "1024\n").unwrap();
         write_setting(&path, "64").unwrap();
+        assert_eq!(read_text(&path, 3).unwrap(), "64\n");
+        // What the link names stays.
+        std::os::unix::fs::symlink(&path, directory.join("link")).unwrap();
+        assert!(replace(&directory.join("link"), b"1").is_err());
+        replace(&directory.join("new"), b"1").unwrap();
+        replace(&directory.join("new"), b"2").unwrap();
+        assert_eq!(read_text(&directory.join("new"), 3).unwrap(), "2");
+        assert!(crate::files::open_append(&directory.join("link")).is_err());
         assert_eq!(read_text(&path, 3).unwrap(), "64\n");
         let long = read_text(&path, 2).unwrap_err().to_string();
         assert!(long.contains("expected at most 2 bytes"), "{long}");

@@ -297,7 +297,10 @@ pub fn try_direct_write(folder: &Path) -> DirectIo {
         Err(error) if unsupported(&error) => {
             let path = folder.join(format!("direct-{}.tmp", std::process::id()));
             let file = open(0, &path);
-            let _ = std::fs::remove_file(&path);
+            // One that was there already is another's.
+            if file.is_ok() {
+                let _ = std::fs::remove_file(&path);
+            }
             file
         }
         other => other,

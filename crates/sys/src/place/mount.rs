@@ -100,6 +100,16 @@ mod tests {
         41 35 0:45 / /half rw -\n";
 
     #[test]
+    fn a_name_that_is_no_text_hides_no_mount() {
+        let text = b"40 35 0:44 / /tmp/\xff rw - fuse.\xfe mallory rw\n\
+            41 35 0:45 / /tmp/\xff rw - fuse mallory rw\n\
+            42 35 7:1 / /mnt rw - ext4 /dev/loop1 rw\n";
+        let points: Vec<PathBuf> = all(text).map(|(_, mount)| mount.mount_point).collect();
+        let hostile = OsString::from_vec(b"/tmp/\xff".to_vec());
+        assert_eq!(points, [PathBuf::from(hostile), PathBuf::from("/mnt")]);
+    }
+
+    #[test]
     fn mounts_are_found_by_their_id() {
         let ext4 = find(TEXT, 36).unwrap();
         assert_eq!((ext4.device, ext4.kind.as_str()), ((98, 0), "ext4"));

@@ -51,6 +51,17 @@ fn a_file_is_made_replaced_locked_and_removed() {
     let place = place("plain");
     let folder = StateFolder::make_all(&place.join("a/b"), 0o750).unwrap();
     assert_eq!(fs::metadata(place.join("a/b")).unwrap().mode() & PERMISSIONS, 0o750);
+    // One that is there is taken, or not, as was asked; where it is has no link.
+    let above = StateFolder::open(&place.join("a")).unwrap();
+    assert!(above.make_below("b", 0o750).is_ok());
+    assert_eq!(above.make_new("b", 0o750).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    let new = above.make_new("new", 0o705).unwrap();
+    assert_eq!(fs::metadata(place.join("a/new")).unwrap().mode() & PERMISSIONS, 0o705);
+    symlink(place.join("a"), place.join("link")).unwrap();
+    let linked = StateFolder::open(&place.join("link/new")).unwrap();
+    assert_eq!(linked.place().unwrap(), new.place().unwrap());
+    assert_eq!(new.place().unwrap(), place.canonicalize().unwrap().join("a/new"));
+    above.remove_folder("new").unwrap();
     assert_eq!(folder.read_text("journal", 10).unwrap(), None);
     folder.replace_durable("journal", b"one", 0o640).unwrap();
     folder.replace("journal", b"2", 0o604).unwrap();

@@ -5,6 +5,7 @@
 
 use super::RecorderSpec;
 use crate::error::BenchError;
+use crate::ground;
 use crate::stand::{DeviceModel, Stand};
 use baro_command::say;
 use baro_sys::disk::Disk;
@@ -48,6 +49,7 @@ impl Site {
             DeviceModel::Limited { .. } => Some(modelled(spec, need_bytes)?),
         };
         let parent = stand.as_ref().map_or_else(|| spec.dir.clone(), Stand::mount_dir);
+        let parent = ground::place(&parent)?;
         remove_leftovers(&parent);
         if stand.is_none() {
             let free_bytes = Disk::open(&parent)?.available_bytes()?;
@@ -61,8 +63,7 @@ impl Site {
                 )));
             }
         }
-        let folder = parent.join(format!("{PREFIX}{}", std::process::id()));
-        files::make_folder(&folder).map_err(BenchError::file("make the folder", &folder))?;
+        let folder = ground::make_own(&parent, format!("{PREFIX}{}", std::process::id()))?;
         let lock = LockFile::take(&folder.join(LOCK)).map_err(BenchError::System)?.ok();
         Ok(Self { lock, folder, stand })
     }
@@ -95,10 +96,13 @@ fn modelled(spec: &RecorderSpec, need_bytes: u64) -> Result<Stand, BenchError> {
     Ok(stand)
 }
 
-/// Removes the folders of runs that were killed.
+/// Removes the folders of runs that were killed; root those of root's alone.
 fn remove_leftovers(parent: &Path) {
     for name in files::list(parent).unwrap_or_default() {
         let Some(pid) = name.strip_prefix(PREFIX) else { continue };
+        if !ground::may_clear(parent, &name) {
+            continue;
+        }
         let dir = parent.join(&name);
         let beginning =
             !files::exists(&dir.join(LOCK)) && files::exists(&Path::new("/proc").join(pid));

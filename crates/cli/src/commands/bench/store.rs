@@ -233,10 +233,10 @@ fn run_steady(
     };
     let report = steady::run(&arguments.dir, &spec, stop)?;
     if let Some(path) = &arguments.csv {
-        files::write(path, report.csv().as_bytes())?;
+        files::replace(path, report.csv().as_bytes())?;
     }
     if let Some(path) = &arguments.svg {
-        files::write(path, report.svg().as_bytes())?;
+        files::replace(path, report.svg().as_bytes())?;
     }
     print(arguments.format, &report.fields())?;
     Ok(Outcome::lost_if(

@@ -3,12 +3,16 @@
 //! Most disks of a desk are so quick that nobody waits for them. What the demo is about shows on a disk
 //! like those of machines that record.
 //!
+//! Root works only where nobody else decides what a name means, and looks at that before anything else.
+//!
 //! Invariant: what was made is gone when the place is dropped, and what a killed demo left is removed
 //! by the next in the same folder. Held by `the_demo_runs_and_cleans_up_on_a_slow_disk_of_its_own_too` and
 //! `what_a_killed_stand_left_is_removed`.
 
 use crate::failure::Result;
-use baro_bench::stand::{DeviceModel, Stand, remove_leftovers};
+use baro_bench::ground;
+use baro_bench::stand::{DeviceModel, Stand, remove_leftovers_in};
+use baro_sys::state::StateFolder;
 use baro_sys::{files, identity, schedule, termination};
 use baro_tune::Setting;
 use clap::ValueEnum;
@@ -59,10 +63,14 @@ impl Place {
                     .into(),
             );
         }
-        let is_empty = files::list(dir).unwrap_or_default().is_empty();
-        if schedule::is_root() && !is_empty {
-            remove_leftovers(dir);
-            let _ = files::remove_empty_folder(dir);
+        let (above, name) = (dir.parent().unwrap_or(dir), dir.file_name().unwrap_or_default());
+        if schedule::is_root() {
+            let above = ground::held(above)?;
+            match above.below(name) {
+                Ok(left) => clear(&left),
+                Err(error) if error.is_missing() => {}
+                Err(error) => return Err(ground::refused(error).into()),
+            }
         }
         if files::exists(dir) {
             return Err(format!(
@@ -71,8 +79,8 @@ impl Place {
             )
             .into());
         }
-        files::make_folder(dir)?;
-        let mut place = Place { dir: dir.to_owned(), on: On::Found(None), keep };
+        let own = ground::make_own(above, name)?;
+        let mut place = Place { dir: own, on: On::Found(None), keep };
         if device == Some(Device::Emmc) || device.is_none() && !keep {
             place.model(device.is_some(), log_bytes.saturating_add(BESIDE_BYTES))?;
         }
@@ -101,8 +109,10 @@ impl Place {
             }
             // In a container, even root may have no loop devices.
             Err(error) if !asked && termination::requested().is_none() => {
-                files::remove_empty_folder(&self.dir)?;
-                files::make_folder(&self.dir)?;
+                // From now on it is removed with what is in it.
+                if !files::list(&self.dir)?.is_empty() {
+                    return Err(error.into());
+                }
                 self.on = On::Found(Some(format!("cannot be done: {error}")));
                 Ok(())
             }
@@ -184,6 +194,14 @@ impl Drop for Place {
         if let Err(error) = removed {
             say!("note: {error}");
         }
+    }
+}
+
+/// Takes away what a killed demo of root's left. An empty folder is somebody's wish.
+fn clear(left: &StateFolder) {
+    if !left.list().unwrap_or_default().is_empty() {
+        remove_leftovers_in(left);
+        left.remove_if_empty();
     }
 }
 

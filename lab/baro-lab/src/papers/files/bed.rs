@@ -15,6 +15,7 @@ use super::traffic::Watch;
 use super::writers::Writers;
 use crate::files::Point;
 use baro_bench::error::BenchError;
+use baro_bench::ground;
 use baro_bench::stand::{FileSystem, Speed, Stand, StandSpec};
 use baro_command::say;
 use baro_sys::{files, footprint};
@@ -69,8 +70,8 @@ impl Bed {
             notes: Vec::new(),
         };
         if let Some(reason) = &options.no_stand {
-            let folder = options.dir.join(format!("{PLAIN}{}", std::process::id()));
-            files::make_folder(&folder).map_err(BenchError::file("make the folder", &folder))?;
+            let name = format!("{PLAIN}{}", std::process::id());
+            let folder = ground::make_own(&options.dir, name)?;
             bed.plain = Some(PlainFolder(folder));
             bed.device = Device::None;
             bed.notes.push(format!("no stand, no limits: {reason}"));
@@ -198,7 +199,8 @@ pub(super) fn remove_leftovers(dir: &Path) {
     let names = baro_sys::files::list(dir).unwrap_or_default();
     for name in names {
         let pid = name.strip_prefix(PLAIN).filter(|pid| pid.bytes().all(|b| b.is_ascii_digit()));
-        if pid.is_some_and(|pid| !files::exists(&Path::new("/proc").join(pid))) {
+        let is_over = pid.is_some_and(|pid| !files::exists(&Path::new("/proc").join(pid)));
+        if is_over && ground::may_clear(dir, &name) {
             say!("bench: removing what a killed run left: {name}");
             let _ = files::remove_tree(&dir.join(name));
         }

@@ -10,6 +10,7 @@
 
 use super::refused;
 use baro_bench::error::BenchError;
+use baro_bench::ground;
 use baro_bench_sys::calls;
 use baro_command::say;
 use baro_share::{Controller, Policy, Registry, observe};
@@ -65,6 +66,7 @@ impl Site {
                     .to_owned(),
             ));
         }
+        let above = ground::held(dir)?;
         let place = Place::of(dir)?;
         let queue = place.queue.ok_or_else(|| {
             BenchError::Refused(format!(
@@ -82,9 +84,9 @@ impl Site {
         let run_lock = runs.make_below(&name, 0o755)?.lock(LOCK)?;
         let run_lock = run_lock.map_err(|holder| in_use(&run_dir, holder))?;
         let registry = Registry::open(&run_dir.join(GROUPS)).map_err(refused)?;
-        let folder = dir.join(FOLDER);
-        files::make_folders(&folder)?;
-        let folder_lock = match take(&folder) {
+        let held = above.make_below(FOLDER, ground::MODE)?;
+        let folder = held.place()?;
+        let folder_lock = match take(&held) {
             Ok(lock) => lock,
             Err(error) => {
                 remove_run(&runs, &name);
@@ -186,8 +188,8 @@ impl Drop for Site {
     }
 }
 
-fn take(folder: &Path) -> Result<LockFile, BenchError> {
-    LockFile::take(&folder.join(LOCK))?.map_err(|holder| in_use(folder, holder))
+fn take(folder: &StateFolder) -> Result<LockFile, BenchError> {
+    folder.lock(LOCK)?.map_err(|holder| in_use(folder.path(), holder))
 }
 
 fn in_use(folder: &Path, holder: Holder) -> BenchError {
