@@ -159,22 +159,30 @@ impl Segments {
     /// started: that leaves a header whose CRC is wrong.
     #[must_use]
     pub fn unread(&self, when_full: WhenFull) -> BTreeSet<u32> {
-        let of = |is_torn: bool| {
-            let of = self.damaged.iter().filter(move |(_, why)| why.is_torn() == is_torn);
-            of.map(|(index, _)| *index)
-        };
-        let (mut unread, mut torn) = (BTreeSet::new(), BTreeSet::new());
-        unread.extend(of(false));
-        torn.extend(of(true));
-        let is_newest = |(index, _): &(u32, BadHeader)| Some(*index) == self.newest_index();
-        // Where the newest itself has lost its header, nothing is known.
-        if !self.rebuilt.iter().any(is_newest) {
-            let (beside, newest, others) = (&self.beside, self.newest(), &self.others());
-            let headers = Headers { beside, newest, others, unread: unread.len() };
-            unread.extend(headers.lost(&torn, when_full));
-        }
+        let mut unread = self.lost(when_full);
+        unread.extend(self.bad(false));
         unread.extend(&self.cut);
         unread
+    }
+
+    /// Files whose header is torn, and that held something all the same: no crash explains them.
+    #[must_use]
+    pub fn lost(&self, when_full: WhenFull) -> BTreeSet<u32> {
+        let is_newest = |(index, _): &(u32, BadHeader)| Some(*index) == self.newest_index();
+        // Where the newest itself has lost its header, nothing is known.
+        if self.rebuilt.iter().any(is_newest) {
+            return BTreeSet::new();
+        }
+        let (beside, newest, others) = (&self.beside, self.newest(), &self.others());
+        let headers = Headers { beside, newest, others, unread: self.bad(false).count() };
+        let mut torn = BTreeSet::new();
+        torn.extend(self.bad(true));
+        headers.lost(&torn, when_full)
+    }
+
+    fn bad(&self, is_torn: bool) -> impl Iterator<Item = u32> {
+        let of = self.damaged.iter().filter(move |(_, why)| why.is_torn() == is_torn);
+        of.map(|(index, _)| *index)
     }
 
     fn newest_index(&self) -> Option<u32> {
