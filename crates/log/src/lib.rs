@@ -42,6 +42,7 @@ mod session;
 mod settled;
 mod switch;
 mod taken;
+mod unread;
 mod walk;
 
 pub use backup::{BackupMark, backup_reaches, read_backup_mark};
@@ -67,11 +68,12 @@ pub use pins::{
     Pins, kept_epochs, list_folder, read_message, remove_if_there, write_pin, write_request,
 };
 pub use rebuilt::{Rebuilt, rebuild};
-pub use recover::{Recovery, Segments, open_folder, read_identity, recover, was_begun};
+pub use recover::{Recovery, Segments, open_folder, read_identity, recover};
 pub use running::{Span, spans};
 pub use series::{Inserted, SeriesTable};
 pub use session::{Extent, Hole, Proof, Verdict, dead_from, judge, known_end};
 pub use settled::{mend_settled, read_progress, write_manifest};
 pub use switch::set_when_full;
 pub use taken::{LostUnsettled, Reused, SoFar, Taken};
+pub use unread::{BadHeader, Headers};
 pub use walk::{Blocks, Found, FoundHeader, Walk};

@@ -77,10 +77,11 @@ impl Rebuilt {
 }
 
 /// The header of the segment in `file`, number `index` of the log of `store`, as its blocks tell;
-/// `None` if there is no block of this store where the first one should be, nor behind a damaged one.
+/// `None` if there is no block of this store where the first one should be, nor behind a damaged one. What
+/// the device does not read is damaged.
 ///
 /// # Errors
-/// The file cannot be read.
+/// There is no memory.
 pub fn rebuild<F: StorageFile>(
     file: &F,
     blocks: &mut Blocks,
@@ -111,9 +112,11 @@ pub fn rebuild<F: StorageFile>(
     let closed = closed(file, segment_bytes)?.filter(|found| same(&found.header));
     let header = closed.map_or(header, |found| found.header);
     let mut walk = blocks.walk(file, header, crc);
-    let whole = matches!(walk.next_block()?, Found::Block(_));
+    walk.pass_unreadable();
+    // What cannot be read proves nothing.
+    let whole = matches!(walk.next_block(), Ok(Found::Block(_)));
     walk.rewind();
-    let proven = closed.is_some() || walk.find_proof_within(PROOF_BYTES)?.is_some();
+    let proven = closed.is_some() || matches!(walk.find_proof_within(PROOF_BYTES), Ok(Some(_)));
     Ok(Some(Rebuilt { index, header, crc, proven, whole }))
 }
 
@@ -125,14 +128,15 @@ fn first_block<F: StorageFile>(
     ours: impl Fn(&BlockHeader) -> bool,
 ) -> Result<Option<(BlockHeader, u64, u32)>> {
     let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
-    let Ok(read) = file.read_at(UNIT_BYTES as u64, &mut unit) else { return Ok(None) };
-    let bytes = unit.get(..read).unwrap_or(&[]);
-    if let Ok(first) = BlockHeader::decode(bytes) {
-        return Ok(Some((first, first.sequence, first.previous_crc)).filter(|_| ours(&first)));
-    }
-    // Nothing was ever there.
-    if bytes.iter().all(|byte| *byte == 0) {
-        return Ok(None);
+    if let Ok(read) = file.read_at(UNIT_BYTES as u64, &mut unit) {
+        let bytes = unit.get(..read).unwrap_or(&[]);
+        if let Ok(first) = BlockHeader::decode(bytes) {
+            return Ok(Some((first, first.sequence, first.previous_crc)).filter(|_| ours(&first)));
+        }
+        // Nothing was ever there.
+        if bytes.iter().all(|byte| *byte == 0) {
+            return Ok(None);
+        }
     }
     let end = segment_bytes.min((2 * UNIT_BYTES + BLOCK_BYTES_MAX) as u64);
     let mut room = AlignedBuffer::unlocked(SEARCH_BYTES)?;
@@ -140,7 +144,7 @@ fn first_block<F: StorageFile>(
     while at < end {
         let bytes = SEARCH_BYTES.min(usize::try_from(end - at).unwrap_or(SEARCH_BYTES));
         let Some(part) = room.get_mut(..bytes) else { break };
-        let Ok(read) = file.read_at(at, part) else { break };
+        let Some(read) = read_what_can_be(file, at, part) else { break };
         let units = part.get(..read).unwrap_or(&[]).chunks_exact(UNIT_BYTES);
         let mut found = units.filter_map(|unit| BlockHeader::decode(unit).ok());
         if let Some(next) = found.find(|next| ours(next)) {
@@ -152,4 +156,21 @@ fn first_block<F: StorageFile>(
         at += bytes as u64;
     }
     Ok(None)
+}
+
+/// Reads as far as the file goes; units that cannot be read are zeros. `None` if all of them are such.
+fn read_what_can_be<F: StorageFile>(file: &F, at: u64, part: &mut [u8]) -> Option<usize> {
+    if let Ok(read) = file.read_at(at, part) {
+        return Some(read);
+    }
+    let (mut read, mut any) = (0, false);
+    for unit in part.chunks_mut(UNIT_BYTES) {
+        match file.read_at(at + read as u64, unit) {
+            Ok(0) => return any.then_some(read),
+            Ok(_) => any = true,
+            Err(_) => unit.fill(0),
+        }
+        read += unit.len();
+    }
+    any.then_some(read)
 }

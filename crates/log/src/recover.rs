@@ -11,7 +11,8 @@ use super::order::sorted_by;
 use super::rebuilt::rebuild;
 use super::session::{Extent, Proof, dead_from, judge};
 use super::settled::read_progress;
-use super::walk::{Blocks, Found};
+use super::unread::{BadHeader, Headers};
+use super::walk::{Blocks, Found, FoundHeader};
 use crate::{Error, Result};
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
@@ -33,11 +34,11 @@ pub struct Segments {
     pub blank: Vec<u32>,
     /// Indexes whose header is not valid, and why. After a crash this may be the segment that was
     /// being started; it holds nothing durable then.
-    pub damaged: Vec<(u32, baro_ondisk::Error)>,
+    pub damaged: Vec<(u32, BadHeader)>,
     /// Indexes whose header is not valid either, but whose blocks prove themselves: among the
     /// started ones by what these tell.
-    pub rebuilt: Vec<(u32, baro_ondisk::Error)>,
-    /// Those of them whose first block is lost.
+    pub rebuilt: Vec<(u32, BadHeader)>,
+    /// Those of them whose first block is lost, and those of the tail whose end cannot be read.
     pub cut: Vec<u32>,
     /// What the newest header says of blocks that are valid and dead all the same.
     pub dead: Vec<DeadTail>,
@@ -155,21 +156,37 @@ impl Segments {
     }
 
     /// Files of which no reader knows all that they hold, and not only since a crash came while they were
-    /// started: that leaves a header whose CRC is wrong, of the oldest segment.
+    /// started: that leaves a header whose CRC is wrong.
     #[must_use]
     pub fn unread(&self, when_full: WhenFull) -> BTreeSet<u32> {
-        use baro_ondisk::Error::Mismatch;
-        let torn = |error: &baro_ondisk::Error| matches!(error, Mismatch { field: "CRC", .. });
-        let mut unread = BTreeSet::new();
-        unread.extend(self.damaged.iter().filter(|(_, e)| !torn(e)).map(|(index, _)| *index));
+        let mut unread = self.lost(when_full);
+        unread.extend(self.bad(false));
         unread.extend(&self.cut);
-        let mut torn = self.damaged.iter().filter(|(_, e)| torn(e)).map(|(index, _)| *index);
-        if let (Some(index), None) = (torn.next(), torn.next())
-            && was_begun(&self.beside, &self.others(), index, self.newest(), when_full)
-        {
-            unread.insert(index);
-        }
         unread
+    }
+
+    /// Files whose header is torn, and that held something all the same: no crash explains them.
+    #[must_use]
+    pub fn lost(&self, when_full: WhenFull) -> BTreeSet<u32> {
+        let is_newest = |(index, _): &(u32, BadHeader)| Some(*index) == self.newest_index();
+        // Where the newest itself has lost its header, nothing is known.
+        if self.rebuilt.iter().any(is_newest) {
+            return BTreeSet::new();
+        }
+        let (beside, newest, others) = (&self.beside, self.newest(), &self.others());
+        let headers = Headers { beside, newest, others, unread: self.bad(false).count() };
+        let mut torn = BTreeSet::new();
+        torn.extend(self.bad(true));
+        headers.lost(&torn, when_full)
+    }
+
+    fn bad(&self, is_torn: bool) -> impl Iterator<Item = u32> {
+        let of = self.damaged.iter().filter(move |(_, why)| why.is_torn() == is_torn);
+        of.map(|(index, _)| *index)
+    }
+
+    fn newest_index(&self) -> Option<u32> {
+        self.started.last().map(|(header, _)| header.index)
     }
 
     fn newest(&self) -> u64 {
@@ -194,7 +211,7 @@ impl Segments {
     /// Reads the headers of all segments.
     ///
     /// # Errors
-    /// A segment file is missing or cannot be read.
+    /// A segment file is missing or cannot be opened.
     pub fn read<S: Storage>(storage: &S, identity: &Identity) -> Result<Self> {
         let mut found = Segments::default();
         let mut newest = 0;
@@ -215,9 +232,13 @@ impl Segments {
                 return Err(error.into());
             }
             found.grown = index + 1;
-            let read = file.read_at(0, &mut unit)?;
-            let header = SegmentHeader::decode(unit.get(..read).unwrap_or(&[]))
-                .and_then(|found| check_segment(found, identity, index));
+            let header = match file.read_at(0, &mut unit) {
+                Ok(read) => SegmentHeader::decode(unit.get(..read).unwrap_or(&[]))
+                    .and_then(|found| check_segment(found, identity, index))
+                    .map_err(BadHeader::Format),
+                // Its blocks may be readable.
+                Err(error) => Err(BadHeader::Unreadable(error)),
+            };
             match header {
                 Ok((header, crc)) if header.started() => {
                     found.ends.extend(SegmentHeader::dead_tails(&unit));
@@ -257,23 +278,6 @@ impl Segments {
         found.started = sorted_by(found.started, |(header, _)| (header.epoch, 0));
         Ok(found)
     }
-}
-
-/// Whether the segment in the file `index`, whose header is torn, held something when the newest was begun, and was
-/// not the next to be started: then no crash has torn it. `others`: those beside the newest that can be read.
-#[must_use]
-pub fn was_begun(
-    beside: &Beside,
-    others: &BTreeMap<u32, (u64, u64)>,
-    index: u32,
-    newest: u64,
-    when_full: WhenFull,
-) -> bool {
-    let missing = beside.segments.and_then(|told| told.missing(others, index, newest));
-    missing.is_some_and(|epoch| match when_full {
-        WhenFull::Stop => true,
-        WhenFull::Recycle => others.values().any(|(other, _)| *other < epoch),
-    })
 }
 
 /// A header that is valid by itself must also be this store's, of this file.
@@ -330,8 +334,10 @@ impl Recovery {
 /// holds, and makes that tail durable, so that what a reader sees now is there after a power cut.
 /// Blocks for reading two segments at most.
 ///
+/// What cannot be read is passed over, as readers do.
+///
 /// # Errors
-/// It is no store, or files are missing or cannot be read or synced.
+/// It is no store, or files are missing or cannot be opened or synced.
 pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
     let identity = read_identity(storage, path)?;
     let segments = Segments::read(storage, &identity)?;
@@ -372,6 +378,10 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
         let most = recovery.given_id.saturating_add(UNTOLD_MAX);
         let tail = read_tail(storage, &mut blocks, (header, crc), (dead_from, known), most)?;
         proof.pass(&tail.extent);
+        // Where it is told that nothing was behind its end, nothing is lost.
+        let last = if tails.is_empty() { closed } else { superseded_from };
+        let is_cut = tail.unread && (last == 0 || tail.extent.end < last);
+        recovery.segments.cut.extend(is_cut.then_some(tail.index));
         tails.push(tail);
         superseded_from = header.first_block;
     }
@@ -438,8 +448,10 @@ pub fn recover<S: Storage>(storage: &S, path: &Path) -> Result<Recovery> {
 struct Tail {
     index: u32,
     extent: Extent,
-    /// The first block is gone, and was durable.
+    /// The first block is gone, and was durable, or the end cannot be read.
     damaged: bool,
+    /// The end cannot be read: nobody knows how much was behind it.
+    unread: bool,
     /// Header and blocks, dead ones too.
     bytes: u64,
     padding_bytes: u64,
@@ -506,26 +518,34 @@ fn read_tail<S: Storage>(
     let (mut durable, mut bytes, mut padding_bytes) = (0, UNIT_BYTES, 0);
     let (mut payload_bytes, mut last_block_ns) = (0, None);
     walk.set_durable(known);
+    walk.pass_unreadable();
     let (mut damaged, mut marked, mut highest) = (false, false, 0);
-    let mut summary = Some(Summary::new(header.epoch, header.first_block));
+    let (mut unread, mut summary) = (false, Some(Summary::new(header.epoch, header.first_block)));
     let first_offset = walk.scan().offset();
     loop {
         let offset = walk.scan().offset();
-        let block = match walk.next_block()? {
-            Found::Block(block) => block,
-            // Past damage, as readers go: what is behind it was durable, and must not be taken from
-            // the rings again.
-            Found::End(End::Tail(_)) => {
+        let block = match walk.next_block() {
+            Ok(Found::Block(block)) => block,
+            Ok(Found::End(End::Full)) => break,
+            found => {
+                let failed = found.is_err();
                 let first = walk.scan().sequence() == header.first_block;
-                match walk.find_proof()? {
-                    Some((at, block)) => walk.resume(at, &block),
-                    None => break,
-                }
-                damaged |= first;
                 summary = None;
+                // Whether a block that cannot be read was torn nobody can tell: if its header can be, it
+                // counts, as it does for readers.
+                if failed && let Ok(FoundHeader::Block(block)) = walk.next_header() {
+                    (durable, marked) = (block.durable.max(durable), block.is_end_mark());
+                    bytes += block.block_bytes();
+                    continue;
+                }
+                unread = failed && !marked && !walk.scan().expects_more();
+                // Past damage, as readers go: what is behind it was durable, and must not be taken from
+                // the rings again.
+                let Some((at, block)) = walk.find_proof()? else { break };
+                walk.resume(at, &block);
+                (damaged, unread) = (damaged || first, false);
                 continue;
             }
-            Found::End(End::Full) => break,
         };
         durable = block.header.durable.max(durable);
         marked = block.header.is_end_mark();
@@ -554,14 +574,15 @@ fn read_tail<S: Storage>(
     let durable = durable.max(known);
     let extent = Extent { epoch, first_block, end: walk.scan().sequence(), durable };
     let nothing = walk.scan().offset() == first_offset && known <= first_block;
-    if nothing && end_earlier_life(&file, &direct)? {
+    if nothing && !unread && end_earlier_life(&file, &direct)? {
         bytes += UNIT_BYTES;
         padding_bytes += UNIT_BYTES;
     }
     Ok(Tail {
         index: header.index,
         extent,
-        damaged,
+        damaged: damaged || unread,
+        unread,
         bytes: bytes as u64,
         padding_bytes: padding_bytes as u64,
         payload_bytes,

@@ -16,7 +16,8 @@ const HEADERS_BYTES: usize = 128 << 10;
 /// Of blocks larger than this only a unit is read: a read of several costs no less than theirs.
 const LARGE_BYTES: usize = 32 << 10;
 
-/// So many units that cannot be read are passed over in a search: a whole block.
+/// So many units that cannot be read are passed over in a search: a whole block. With more it has found
+/// nothing.
 const UNREADABLE_UNITS: usize = BLOCK_BYTES_MAX / UNIT_BYTES;
 
 /// Buffer of a walk; may serve many walks, one after another.
@@ -201,9 +202,12 @@ impl<F: StorageFile> Walk<'_, F> {
                 }
             }
             match self.load(at, UNIT_BYTES, self.at_once) {
-                Err(_) if self.passes_unreadable && unreadable < UNREADABLE_UNITS => {
+                Err(_) if self.passes_unreadable => {
                     unreadable += 1;
                     at += UNIT_BYTES as u64;
+                    if unreadable > UNREADABLE_UNITS {
+                        break;
+                    }
                     continue;
                 }
                 loaded => loaded?,

@@ -28,7 +28,7 @@ pub enum Loss {
     Since,
     /// Segments in whose place files of an earlier time were put.
     Replaced,
-    /// Segments that could not be read, and that a recorder has reused since.
+    /// Segments that could not be read, and that a recorder has reused since, or gone on without.
     Reused,
     /// A pin: what it keeps may be recycled.
     Pin,
@@ -90,7 +90,7 @@ pub enum Source {
     },
     /// What was found earlier, and is told from then on.
     Earlier,
-    /// A segment had no header that could be read when a recorder reused it.
+    /// A segment had no header that could be read when a recorder reused it, or began.
     Unread,
     /// Two files claim to be the same segment.
     Twice {
@@ -245,7 +245,7 @@ impl fmt::Display for Damage {
             )?,
             Source::Earlier => f.write_str("damage that a settling met")?,
             Source::Unread => {
-                f.write_str("a segment that could not be read was reused by a recorder")?
+                f.write_str("a recorder has gone on without a segment that could not be read")?
             }
             Source::Twice { epoch } => {
                 write!(f, "expected one segment of epoch {epoch}, found a second one")?;

@@ -7,7 +7,7 @@
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
 use baro_log::{
-    Blocks, Closed, Rebuilt, closed_as, kept_epochs, kept_name, rebuild, segment_name, was_begun,
+    Blocks, Closed, Headers, Rebuilt, closed_as, kept_epochs, kept_name, rebuild, segment_name,
 };
 use baro_ondisk::limits::UNIT_BYTES;
 use baro_ondisk::{
@@ -94,7 +94,7 @@ pub(crate) struct Segments {
     /// Others are beside it.
     differs: Option<(Lives, Lives)>,
     /// Files with a torn header, and their places in the list of damage.
-    torn: Vec<(u32, usize)>,
+    torn: BTreeMap<u32, usize>,
     /// Epoch of that header; 0 if there is none.
     pub(crate) newest_epoch: u64,
 }
@@ -117,6 +117,24 @@ impl Segments {
         let (dead, ends) = (self.dead.clone(), self.ends.clone());
         let summaries = self.summaries.clone();
         Segments { started, dead, ends, summaries, ..Segments::default() }
+    }
+
+    /// Files of the log that are damaged and tell no epoch.
+    pub(crate) fn without_epoch(&self) -> Vec<&Damage> {
+        let in_log = |damage: &&Damage| {
+            let mut started = self.started.iter();
+            let is_file = damage.loss == Loss::Segment && file_index(&damage.file).is_some();
+            is_file && !started.any(|segment| segment.file.name() == damage.file)
+        };
+        self.damage.iter().filter(in_log).collect()
+    }
+
+    /// The epoch of one that tells none, if it is the only one beside the newest.
+    pub(crate) fn epoch_of(&self, file: &str) -> Option<u64> {
+        let told = self.beside.segments?;
+        let is_newest = self.started.iter().all(|s| s.header.epoch <= self.newest_epoch);
+        let index = file_index(file).filter(|_| is_newest)?;
+        told.missing(&others(self), index, self.newest_epoch)
     }
 
     /// What the log tells of the catalog: its headers, and the end of the last session if it was closed in
@@ -190,6 +208,12 @@ fn is_behind_copies(found: &Segments) -> bool {
 /// Looks at all headers until two in a row have found the same.
 const LOOKS: u32 = 8;
 
+/// The number of a file of the log.
+fn file_index(name: &str) -> Option<u32> {
+    let number = name.strip_prefix(baro_log::FOLDER)?.strip_prefix('/')?.strip_suffix(".seg")?;
+    number.parse().ok()
+}
+
 /// What the newest header tells of the segments beside it, and what there is, if that is another thing.
 /// Nothing is known where headers are damaged, nor of a backup, which copies one file after another.
 fn differs(storage: &AnyStorage, found: &Segments) -> Option<(Lives, Lives)> {
@@ -213,21 +237,23 @@ fn others(found: &Segments) -> BTreeMap<u32, (u64, u64)> {
     others.filter_map(place).collect()
 }
 
-/// A torn header is what a crash leaves of the segment that was to be started: of no other one.
+/// Torn headers that no crash explains are those of segments that held something.
 fn tell_torn(storage: &AnyStorage, found: &mut Segments, when_full: WhenFull) {
     let others = others(found);
-    let mut torn = found.torn.iter().filter(|(index, _)| !others.contains_key(index));
-    let (Some((index, damage)), None) = (torn.next().copied(), torn.next()) else { return };
+    let mut torn = found.torn.clone();
+    torn.retain(|index, _| !others.contains_key(index));
     let newest = found.newest_epoch;
     // Where the newest itself has lost its header, nothing is known.
     let is_newest = found.started.iter().all(|segment| segment.header.epoch <= newest);
     let copied = || baro_log::backup_reaches(storage).is_some_and(|to| newest <= to);
-    if is_newest
-        && was_begun(&found.beside, &others, index, newest, when_full)
-        && !copied()
-        && let Some(damage) = found.damage.get_mut(damage)
-    {
-        damage.loss = Loss::Segment;
+    if torn.is_empty() || !is_newest || copied() {
+        return;
+    }
+    let unread = (found.unread as usize).saturating_sub(torn.len());
+    let headers = Headers { beside: &found.beside, newest, others: &others, unread };
+    for index in headers.lost(&torn.keys().copied().collect(), when_full) {
+        let place = torn.get(&index).and_then(|damage| found.damage.get_mut(*damage));
+        place.into_iter().for_each(|damage| damage.loss = Loss::Segment);
     }
 }
 
@@ -320,8 +346,13 @@ fn read_kept(
             Err(error) if error.is_missing() => continue,
             other => other?,
         };
-        let read = opened.read_at(0, &mut unit)?;
-        match SegmentHeader::decode(unit.get(..read).unwrap_or(&[])) {
+        let decoded = match opened.read_at(0, &mut unit) {
+            Ok(read) => {
+                SegmentHeader::decode(unit.get(..read).unwrap_or(&[])).map_err(Source::Format)
+            }
+            Err(error) => Err(Source::Unreadable(error.to_string())),
+        };
+        match decoded {
             Ok((header, _)) if header.epoch != epoch || header.store != identity.store => {
                 let (field, offset) = ("epoch", 40);
                 let (expected, found_) = (epoch, header.epoch);
@@ -331,7 +362,7 @@ fn read_kept(
             }
             Ok((header, crc)) => found.started.push(SegmentRef { file, header, crc }),
             Err(source) => {
-                found.damage.push(Damage::format(&file.name(), source, Loss::Segment));
+                found.damage.push(Damage::at(&file.name(), 0, source, Loss::Segment));
                 // A copy is made of what counts, so its blocks prove themselves.
                 let place = (0, identity.segment_bytes);
                 let rebuilt = rebuild(&opened, blocks, identity.store, place)?;
@@ -390,6 +421,17 @@ struct Place<'a> {
     identity: &'a Identity,
 }
 
+/// What the blocks of a segment tell whose header is damaged.
+fn headless_of(
+    place: &Place<'_>,
+    blocks: &mut Blocks,
+    (torn, damage): (bool, usize),
+) -> Result<Option<Headless>> {
+    let Place { file, index, identity, .. } = *place;
+    let rebuilt = rebuild(file, blocks, identity.store, (index, identity.segment_bytes))?;
+    Ok(rebuilt.map(|rebuilt| Headless { rebuilt, torn, damage }))
+}
+
 fn look(
     place: &Place<'_>,
     (unit, read): (&[u8], baro_sys::Result<usize>),
@@ -401,6 +443,7 @@ fn look(
         Ok(read) => read,
         Err(error) => {
             let source = Source::Unreadable(error.to_string());
+            headless.extend(headless_of(place, blocks, (false, found.damage.len()))?);
             let file = name.to_owned();
             found.damage.push(Damage { file, offset: 0, source, loss: Loss::Segment });
             return Ok(None);
@@ -419,14 +462,12 @@ fn look(
     let (header, crc) = match decoded {
         Ok(decoded) => decoded,
         Err(source) => {
-            let segment = (index, identity.segment_bytes);
-            let rebuilt = rebuild(file, blocks, identity.store, segment)?;
             let torn = matches!(source, Format::Mismatch { field: "CRC", .. });
             let damage = found.damage.len();
-            headless.extend(rebuilt.map(|rebuilt| Headless { rebuilt, torn, damage }));
+            headless.extend(headless_of(place, blocks, (torn, damage))?);
             let loss = if torn { Loss::Nothing } else { Loss::Segment };
             if torn {
-                found.torn.push((index, damage));
+                found.torn.insert(index, damage);
             }
             found.damage.push(Damage::format(name, source, loss));
             return Ok(None);

@@ -14,6 +14,7 @@
 mod batch;
 mod output;
 mod pace;
+mod passed;
 mod retention;
 mod thread;
 mod turns;

@@ -53,7 +53,7 @@ pub struct Store {
     pub(crate) spare: crate::query::Spare,
     pins: Pins,
     /// What is wrong with copies that pins hold.
-    copies: Vec<Damage>,
+    pub(crate) copies: Vec<Damage>,
     /// What is wrong with the file that says which runs a table has.
     handed: Option<Damage>,
 }

@@ -136,8 +136,9 @@ impl Own {
     /// the locks.
     fn check(&self, file: &impl StorageFile, segment: u32) -> Result<()> {
         let mut unit = AlignedBuffer::unlocked(UNIT_BYTES)?;
-        let read = file.read_at(0, &mut unit)?;
-        // What is no header was none before, or is damage: neither is another recorder.
+        // What is no header was none before, or is damage, and so is what cannot be read: neither is another
+        // recorder.
+        let read = file.read_at(0, &mut unit).unwrap_or(0);
         let Ok((found, _)) = SegmentHeader::decode(unit.get(..read).unwrap_or(&[])) else {
             return Ok(());
         };

@@ -204,6 +204,7 @@ impl Engine {
         };
         let clock = (start.boot_id, start.boottime_ns);
         let (choice, running_base_ns) = Choice::new(recovery, start.retention, clock);
+        let when_full = recovery.identity.when_full;
         let mut wear = recovery.wear;
         if recovery.last_epoch == 0 {
             wear.other_bytes = u64::from(recovery.segments.grown) * recovery.identity.segment_bytes;
@@ -239,11 +240,13 @@ impl Engine {
             told: recovery.summary,
             lives: recovery.segments.lives(),
             unsure: recovery.segments.unsure(),
-            unread: recovery.segments.unread(recovery.identity.when_full),
+            unread: recovery.segments.unread(when_full),
             beside: Beside {
                 segments: None,
                 changed: recovery.changed,
-                unread: recovery.segments.beside.unread,
+                // The next header does not tell any more which others there were.
+                unread: recovery.segments.beside.unread
+                    || !recovery.segments.lost(when_full).is_empty(),
                 highest_id: recovery.segments.beside.highest_id,
                 catalog: None,
                 generation: recovery.segments.beside.generation,

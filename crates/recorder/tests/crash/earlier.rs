@@ -85,7 +85,7 @@ fn a_header_torn_over_an_empty_segment_brings_no_earlier_life_back() {
         let segments = Segments::read(&disk, &identity).unwrap();
         let epochs: Vec<u64> = segments.started.iter().map(|(header, _)| header.epoch).collect();
         assert_eq!(epochs, [2], "an earlier life came back");
-        let indexes = |list: &[(u32, baro_ondisk::Error)]| -> Vec<u32> {
+        let indexes = |list: &[(u32, baro_log::BadHeader)]| -> Vec<u32> {
             list.iter().map(|(index, _)| *index).collect()
         };
         assert_eq!((indexes(&segments.damaged), indexes(&segments.rebuilt)), (vec![0], vec![]));

@@ -1,6 +1,7 @@
 //! What one step takes from the log.
 
 use super::pace::Pace;
+use super::passed::passed_over;
 use super::{Extent, SettleOptions};
 use crate::damage::{Damage, Loss};
 use crate::read::Notes;
@@ -138,6 +139,9 @@ pub(super) fn take(
     let met = index.chain(&batch.notes.damage);
     batch.lost_blocks = met.map(|damage| lost(store, damage, batch.settled.epoch)).sum();
     batch.lost_blocks += u64::from(store.short.get().is_some());
+    let passed = passed_over(store, batch.settled)?;
+    batch.lost_blocks += passed.lost_blocks;
+    batch.notes.damage.extend(passed.damage);
     Ok(batch)
 }
 

@@ -229,6 +229,50 @@ fn a_segment_that_could_not_be_read_is_told_also_when_it_was_reused() {
     }
 }
 
+/// A crash tears one header at most, and no other than the oldest segment's.
+#[test]
+fn of_two_torn_headers_one_at_least_is_lost_and_that_stays_told() {
+    for when_full in [WhenFull::Stop, WhenFull::Recycle] {
+        let folder = Folder::init(
+            "changed-torn",
+            if when_full == WhenFull::Stop { 16 } else { 4 },
+            when_full,
+        );
+        let path = folder.0.as_path();
+        (1..=7).for_each(|number| drop(session(path, &[number], number as f64)));
+        assert_eq!(verified(path), (true, Vec::new()));
+        // Magic and version survive; of the first block nothing does.
+        for index in [0, 1] {
+            let file = path.join(segment_name(index));
+            let mut bytes = std::fs::read(&file).unwrap();
+            bytes[64..2 * UNIT_BYTES].fill(0);
+            std::fs::write(&file, bytes).unwrap();
+        }
+        let (whole, damage) = verified(path);
+        assert!(!whole, "{when_full:?}: {damage:?}");
+        assert!(samples(path).1.iter().any(Damage::is_loss), "{when_full:?}");
+        for number in 8..=14 {
+            session(path, &[number], number as f64);
+            let (whole, damage) = verified(path);
+            assert!(!whole, "{when_full:?} {number}: {damage:?}");
+        }
+        if when_full == WhenFull::Recycle {
+            assert!(verified(path).1.iter().any(|found| found.loss == Loss::Reused));
+        }
+    }
+    // The two oldest: a failed write leaves the header of the one, and then a crash that of the other.
+    let folder = Folder::init("changed-torn-oldest", 4, WhenFull::Recycle);
+    let path = folder.0.as_path();
+    (1..=7).for_each(|number| drop(session(path, &[number], number as f64)));
+    for index in [3, 0] {
+        let file = path.join(segment_name(index));
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes[64..2 * UNIT_BYTES].fill(0);
+        std::fs::write(&file, bytes).unwrap();
+    }
+    assert!(verified(path).0);
+}
+
 /// A session that declares a series, with one sample: its id, and what is told at the end.
 pub(super) fn declares(path: &Path, name: &str) -> (u32, Vec<String>) {
     let recorder = Recorder::open(path, options()).unwrap();

@@ -10,4 +10,5 @@ mod common;
 mod hostile;
 mod hostile_runs;
 mod sisters;
+mod unread_segments;
 mod unreadable;
