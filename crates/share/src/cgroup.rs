@@ -466,7 +466,7 @@ mod tests {
         let root = std::env::temp_dir().join(format!("baro-share-mounts-{}", std::process::id()));
         std::fs::create_dir_all(root.join("proc/self")).unwrap();
         let mut mounts =
-            b"50 1 0:50 / /home/u/\xff\xfe rw - fuse.any any rw,user_id=1000\n".to_vec();
+            b"50 1 0:50 / /mnt/u/\xff\xfe rw - fuse.any any rw,user_id=1000\n".to_vec();
         mounts.extend(vec![b'x'; 2 << 20]);
         mounts.extend(b"\n30 1 0:30 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n");
         std::fs::write(root.join("proc/self/mountinfo"), mounts).unwrap();
