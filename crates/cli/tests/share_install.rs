@@ -152,7 +152,13 @@ fn root_holds_no_profile_of_another_user() {
     assert!(hold().contains("found 2000"), "{}", hold());
     std::os::unix::fs::chown(&profile, Some(65_534), None).unwrap();
     assert!(hold().contains("65534's") && hold().contains("install -m 644"), "{}", hold());
-    std::os::unix::fs::chown(&profile, Some(0), None).unwrap();
+    // By a link of root's too.
+    let own = folder.path("own.toml");
+    std::fs::rename(&profile, &own).unwrap();
+    std::os::unix::fs::symlink(&own, &profile).unwrap();
+    assert!(hold().contains("65534's"), "{}", hold());
+    std::os::unix::fs::chown(&own, Some(0), None).unwrap();
+    assert!(hold().contains("found 2000"), "{}", hold());
     std::os::unix::fs::chown(&folder.0, Some(65_534), None).unwrap();
     assert!(hold().contains("65534's"), "{}", hold());
 }

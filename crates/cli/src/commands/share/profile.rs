@@ -48,27 +48,30 @@ fn parse(path: &Path, text: &str) -> Result<Vec<Group>> {
     text::parse(text).map_err(|error| in_file(path, &error))
 }
 
-/// The text of a profile that nobody but root has written, and nobody can exchange while it is read.
+/// The text of a profile that nobody but root has written, and nobody can exchange while it is read. A link is
+/// followed once: what is checked and read is where it leads.
 fn roots(path: &Path) -> Result<String> {
-    let (above, name) = match (path.parent(), path.file_name().and_then(|name| name.to_str())) {
-        (Some(above), Some(name)) if above.as_os_str().is_empty() => (Path::new("."), name),
-        (Some(above), Some(name)) => (above, name),
-        _ => return Err(in_file(path, &"expected the path of a file")),
+    // Of one that is not there, the sentence is that of reading.
+    let Ok(real) = path.canonicalize() else {
+        return Ok(files::read_text(path, PROFILE_BYTES_MAX)?);
+    };
+    let (Some(above), Some(name)) =
+        (real.parent(), real.file_name().and_then(|name| name.to_str()))
+    else {
+        return Err(in_file(path, &"expected the path of a file"));
     };
     let text =
         StateFolder::open(above).and_then(|folder| folder.read_text(name, PROFILE_BYTES_MAX));
-    let advised = |error: &baro_sys::Error| match error.kind() {
-        ErrorKind::PermissionDenied => format!(
+    match text {
+        Ok(Some(text)) => Ok(text),
+        Ok(None) => Err(in_file(path, &"expected a file that stays, found it removed meanwhile")),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(format!(
             "{error}; its commands would be root's: expected a profile that only root can write or \
              replace; look at it and copy it there: install -m 644 {} /etc/barograph/share.toml",
             path.display()
-        ),
-        _ => error.to_string(),
-    };
-    match text {
-        Ok(Some(text)) => Ok(text),
-        Ok(None) => Ok(files::read_text(path, PROFILE_BYTES_MAX)?),
-        Err(error) => Err(advised(&error).into()),
+        )
+        .into()),
+        Err(error) => Err(error.into()),
     }
 }
 
