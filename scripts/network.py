@@ -45,7 +45,7 @@ def requests(series, samples, lines, first_pass):
         at = (at + 1) % len(values)
         if len(part) == lines or n + 1 == samples:
             body = "".join(part).encode()
-            head = f"POST /write HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+            head = f"POST /write HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
             found.append(head.encode() + body)
             part = []
     return found

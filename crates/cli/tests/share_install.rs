@@ -97,6 +97,72 @@ fn what_somebody_else_wrote_stays() {
     }
 }
 
+/// An absolute link of an image means a folder of the image.
+#[test]
+fn a_link_in_an_image_leads_nowhere() {
+    let image = Image::new("share-linked");
+    let host = Folder::new("share-linked-host");
+    std::os::unix::fs::symlink(&host.0, image.root.path("etc")).unwrap();
+    let root = image.root.0.to_str().unwrap();
+    let ours = "# Written by baro trace install, which replaces and removes it as long as this line is first.";
+    let unit = host.0.join("systemd/system/barograph-trace.service");
+    let installs = [&["share", "install", &image.profile][..], &["trace", "install"]];
+    for install in installs {
+        for remove in [false, true] {
+            // A unit for a program that it would not see is refused before anything is looked at.
+            if install[0] == "trace" && !remove && env!("CARGO_BIN_EXE_baro").starts_with("/tmp/") {
+                println!("left out: the program is below /tmp, which the unit hides");
+                continue;
+            }
+            let mut call = [install, &["--root", root]].concat();
+            if remove {
+                call.push("--remove");
+                std::fs::create_dir_all(unit.parent().unwrap()).unwrap();
+                std::fs::write(&unit, ours).unwrap();
+            }
+            let output = run(&call);
+            let said = stderr(&output);
+            assert!(
+                output.status.code() == Some(1) && said.contains("no link is followed"),
+                "{said}"
+            );
+            assert_eq!(host.0.join("systemd").exists(), remove, "{call:?}");
+            assert_eq!(unit.exists(), remove, "{call:?}");
+            let _ = std::fs::remove_dir_all(host.0.join("systemd"));
+        }
+    }
+}
+
+/// Commands of a profile are started as root, so nobody else may have written it.
+#[test]
+fn root_holds_no_profile_of_another_user() {
+    if !baro_sys::schedule::is_root() {
+        println!("skipped: needs root, to make what belongs to others");
+        return;
+    }
+    let folder = Folder::new("share-theirs");
+    let profile = folder.path("share.toml");
+    let hold = || {
+        let output = run(&["share", "hold", &profile]);
+        assert_eq!(output.status.code(), Some(1));
+        stderr(&output)
+    };
+    // A mistake: nothing is done, whoever reads it.
+    std::fs::write(&profile, "[[group]]\nname = \"a\"\nweight = 2000\n").unwrap();
+    assert!(hold().contains("found 2000"), "{}", hold());
+    std::os::unix::fs::chown(&profile, Some(65_534), None).unwrap();
+    assert!(hold().contains("65534's") && hold().contains("install -m 644"), "{}", hold());
+    // By a link of root's too.
+    let own = folder.path("own.toml");
+    std::fs::rename(&profile, &own).unwrap();
+    std::os::unix::fs::symlink(&own, &profile).unwrap();
+    assert!(hold().contains("65534's"), "{}", hold());
+    std::os::unix::fs::chown(&own, Some(0), None).unwrap();
+    assert!(hold().contains("found 2000"), "{}", hold());
+    std::os::unix::fs::chown(&folder.0, Some(65_534), None).unwrap();
+    assert!(hold().contains("65534's"), "{}", hold());
+}
+
 #[test]
 fn systemd_takes_the_unit() {
     let image = Image::new("share-verify");

@@ -534,8 +534,11 @@ fn a_listener_beside_a_recorder_begins_and_ends_with_it() {
     let post = |body: &str| {
         let mut stream = std::net::TcpStream::connect(&address).unwrap();
         let length = body.len();
-        write!(stream, "POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{body}")
-            .unwrap();
+        write!(
+            stream,
+            "POST /write HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
         let mut answer = String::new();
         BufReader::new(stream).read_line(&mut answer).unwrap();
         answer

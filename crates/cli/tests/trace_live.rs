@@ -244,6 +244,23 @@ fn a_ring_that_is_told_to_end_writes_at_ctrl_c_only() {
     }
 }
 
+#[test]
+fn what_takes_the_place_of_a_trace_is_neither_waited_for_nor_read() {
+    if !can_record() {
+        return;
+    }
+    let folder = Folder::new("trace-exchanged");
+    let (out, part) = (folder.path("t.trace"), folder.path("t.trace.part"));
+    let exchange = format!("rm {part} && mkfifo {part}");
+    let call =
+        ["60", env!("CARGO_BIN_EXE_baro"), "trace", "--out", &out, "--", "sh", "-c", &exchange];
+    let output = Command::new("timeout").args(call).stdin(Stdio::null()).output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(said.contains("given to another while recording"), "{said}");
+    assert_eq!((names(&folder.0), left_instances()), (vec!["t.trace.part".to_owned()], Vec::new()));
+}
+
 /// An ext4 of two megabytes; taken down on drop.
 struct Small(Folder);
 

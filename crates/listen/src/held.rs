@@ -1,5 +1,5 @@
 //! The body of a request that is held whole. Memory is taken as bytes come, whatever the client says it will send:
-//! one that sends little, or slowly, takes no room from others.
+//! one that sends little takes no room from others, and one that has sent much must go on fast.
 
 use crate::flight::{NoMemory, Share};
 use crate::sink::Overload;
@@ -59,6 +59,7 @@ pub(crate) fn read(
             }
             count => filled += count,
         }
+        body.holds(filled as u64);
     }
     Err(BodyError::TooLarge { limit_bytes: limit_bytes as u64 }.into())
 }

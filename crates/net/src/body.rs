@@ -1,5 +1,8 @@
 //! The body of a request, while it comes: its end, its limits, and what unpacks it.
 //!
+//! **How fast it must come** is judged again and again, each time that the client was waited for as long as a body
+//! may stand still. What came before does not count: a client that began fast would else have hours.
+//!
 //! Invariant: memory does not grow with a body, and it is read to its end or refused. Held by
 //! `tests/http/attacks.rs` of `baro-listen`.
 
@@ -16,6 +19,9 @@ use std::io::{self, BufRead, ErrorKind, Read};
 const READ_OVER_BYTES_MAX: u64 = 256 << 10;
 /// From here on a read goes past the connection's own buffer.
 const PAST_BYTES: usize = 16 << 10;
+/// Of a body that is held whole, all of it must come anew in so many seconds: the more memory a client takes from
+/// others, the faster it must be done. A line of 1 KiB/s can send 1 MiB.
+const HELD_S: u64 = 1_024;
 
 /// The body of a request, while it comes.
 #[derive(Debug)]
@@ -46,7 +52,9 @@ impl<'w, 's> Body<'w, 's> {
             place,
             ready: 0,
             received: 0,
-            waited_ns: 0,
+            window_ns: 0,
+            window_bytes: 0,
+            held_bytes: 0,
             asks: request.expects_continue,
         };
         let from = match request.encoding {
@@ -96,6 +104,14 @@ impl<'w, 's> Body<'w, 's> {
                 return Err(BodyError::TooLarge { limit_bytes: limit_bytes as u64 });
             }
             found.extend_from_slice(piece.get(..count).unwrap_or_default());
+        }
+    }
+
+    /// So many bytes of it are held in memory: the rest must come faster, the more that is.
+    pub fn holds(&mut self, bytes: u64) {
+        match &mut self.from {
+            Source::Plain(raw) => raw.held_bytes = bytes,
+            Source::Gzip(packed) => packed.get_mut().held_bytes = bytes,
         }
     }
 
@@ -164,7 +180,10 @@ struct Raw<'w, 's> {
     /// Bytes of the body at the front of what has come.
     ready: usize,
     received: u64,
-    waited_ns: u64,
+    /// Since the rate was judged: how long the client was waited for, and what has come.
+    window_ns: u64,
+    window_bytes: u64,
+    held_bytes: u64,
     /// The client waits to be asked for it.
     asks: bool,
 }
@@ -189,17 +208,16 @@ impl<'s> Raw<'_, 's> {
         read: impl FnOnce(&mut Wire<'s>, u64) -> io::Result<usize>,
     ) -> Result<usize, BodyError> {
         self.ask()?;
-        let Limits { stall_ns, body_bytes_per_s, .. } = *self.limits;
+        let stall_ns = self.limits.stall_ns;
         let begun_ns = clock::monotonic_ns();
         let found = read(self.wire, stall_ns);
-        self.waited_ns += clock::monotonic_ns().saturating_sub(begun_ns);
-        let expected = u128::from(body_bytes_per_s) * u128::from(self.waited_ns) / 1_000_000_000;
+        self.window_ns += clock::monotonic_ns().saturating_sub(begun_ns);
         match found {
             Ok(0) => Err(BodyError::Gone),
             Ok(count) => {
-                let received = u128::from(self.received) + count as u128;
-                if self.waited_ns > stall_ns && received < expected {
-                    return Err(BodyError::Stalled { waited_ns: self.waited_ns });
+                self.window_bytes = self.window_bytes.saturating_add(count as u64);
+                if self.window_ns > stall_ns {
+                    self.judge()?;
                 }
                 Ok(count)
             }
@@ -207,6 +225,18 @@ impl<'s> Raw<'_, 's> {
                 Err(BodyError::Stalled { waited_ns: stall_ns })
             }
             Err(_) => Err(BodyError::Gone),
+        }
+    }
+
+    /// Whether as much has come as had to, since this was last asked.
+    fn judge(&mut self) -> Result<(), BodyError> {
+        let window_ns = std::mem::take(&mut self.window_ns);
+        let came = std::mem::take(&mut self.window_bytes);
+        let bytes_per_s = self.limits.body_bytes_per_s.max(self.held_bytes / HELD_S);
+        let expected = u128::from(bytes_per_s) * u128::from(window_ns) / 1_000_000_000;
+        match u128::from(came) < expected {
+            true => Err(BodyError::Stalled { waited_ns: window_ns }),
+            false => Ok(()),
         }
     }
 

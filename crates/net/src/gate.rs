@@ -1,8 +1,9 @@
-//! Who may do what: tokens where they are asked for.
+//! Who may do what: tokens where they are asked for, and who is on this machine where they are not.
 //!
 //! A wrong token is answered later each time, up to a second: nobody tries many. That holds the connection's
 //! thread, of which there are so many only.
 
+use crate::origin::Origins;
 use crate::tokens::{Access, TokenFile, presented};
 use crate::{Request, Response};
 use baro_sys::clock;
@@ -22,6 +23,7 @@ const FORGOTTEN_NS: u64 = 10_000_000_000;
 pub struct Gate {
     file: TokenFile,
     asks: bool,
+    origins: Origins,
     /// Wrong tokens so far.
     refused: AtomicU64,
     /// Until when wrong tokens are slowed: further ahead, the more there were.
@@ -49,7 +51,14 @@ impl Gate {
     #[must_use]
     pub fn new(tokens: &Path, asks: bool) -> Self {
         let slowed_until_ns = AtomicU64::new(0);
-        Gate { file: TokenFile::at(tokens), asks, refused: AtomicU64::new(0), slowed_until_ns }
+        let (file, origins) = (TokenFile::at(tokens), Origins::default());
+        Gate { file, asks, origins, refused: AtomicU64::new(0), slowed_until_ns }
+    }
+
+    /// Web pages of these origins are let in too where no token is asked for.
+    #[must_use]
+    pub fn with_origins(self, allowed: &[String]) -> Self {
+        Gate { origins: Origins::new(allowed), ..self }
     }
 
     /// Whether anybody needs a token.
@@ -71,13 +80,16 @@ impl Gate {
     }
 
     /// Lets a request in that wants to do this, or gives its answer: a status and a text. Blocks for a
-    /// while after a wrong token.
+    /// while after a wrong token. Without tokens, programs and pages of this machine are let in.
     ///
     /// # Errors
     /// It is not let in.
     pub fn pass(&self, request: &Request, wanted: Access) -> Result<Pass, (u16, String)> {
         if !self.asks {
-            return Ok(Pass::default());
+            return self
+                .origins
+                .allow(request)
+                .map_or_else(|said| Err((403, said)), |()| Ok(Pass::default()));
         }
         if request.query.twice(&["p"]).is_some() {
             return Err((400, "expected the parameter p once, found it twice".to_owned()));

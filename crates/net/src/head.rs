@@ -187,7 +187,7 @@ fn of(
     Ok(Request {
         method: method.to_owned(),
         path: decoded(path, false),
-        query: Query::parse(query),
+        query: Query::parse(query).or_else(|said| refused(400, said))?,
         encoding,
         framing,
         keeps_alive,

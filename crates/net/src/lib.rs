@@ -35,6 +35,7 @@ mod gate;
 mod gzip;
 pub mod head;
 mod limits;
+mod origin;
 mod places;
 mod query;
 mod response;

@@ -19,7 +19,7 @@ pub struct Limits {
     pub idle_ns: u64,
     /// A body, or a client that takes an answer, may stand still for so long.
     pub stall_ns: u64,
-    /// Bytes of a body that must come in a second, on average once `stall_ns` are over.
+    /// Bytes of a body that must come in a second, on average of each `stall_ns` in which it is waited for.
     pub body_bytes_per_s: u64,
     /// Requests that are under way when the server stops have so long.
     pub stop_ns: u64,

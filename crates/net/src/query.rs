@@ -1,4 +1,10 @@
 //! Names and values behind a path's question mark, or in a form.
+//!
+//! Invariant: they take memory in proportion to their bytes, however short each is. Held by
+//! `more_parameters_than_there_may_be_are_refused`.
+
+/// A window of the live page has the most, one for each of 64 series. A pair may be one byte, and takes eighty.
+const PAIRS_MAX: usize = 256;
 
 /// Names and values behind a path's question mark, or in a form; decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -8,14 +14,19 @@ pub struct Query {
 
 impl Query {
     /// Of `a=1&b=x%20y`. What is no UTF-8 once it is decoded has replacement characters.
-    #[must_use]
-    pub fn parse(text: &str) -> Self {
+    ///
+    /// # Errors
+    /// More pairs than anybody needs: what was expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let parts = text.split('&').filter(|part| !part.is_empty());
+        if parts.clone().nth(PAIRS_MAX).is_some() {
+            return Err(format!("expected at most {PAIRS_MAX} parameters, found more"));
+        }
         let pair = |part: &str| {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             (decoded(name, true), decoded(value, true))
         };
-        Query { pairs: parts.map(pair).collect() }
+        Ok(Query { pairs: parts.map(pair).collect() })
     }
 
     /// The first value of this name.
@@ -68,7 +79,8 @@ mod tests {
 
     #[test]
     fn names_and_values_are_decoded() {
-        let query = Query::parse("db=my%20db&q=CREATE+DATABASE+%22x%22&empty=&flag&db=2&%zz=%");
+        let query =
+            Query::parse("db=my%20db&q=CREATE+DATABASE+%22x%22&empty=&flag&db=2&%zz=%").unwrap();
         assert_eq!(query.get("db"), Some("my db"));
         assert_eq!(query.get("q"), Some("CREATE DATABASE \"x\""));
         assert_eq!((query.get("empty"), query.get("flag")), (Some(""), Some("")));
@@ -76,5 +88,12 @@ mod tests {
         assert_eq!(query.get("none"), None);
         assert_eq!((query.twice(&["none", "q", "db"]), query.twice(&["q"])), (Some("db"), None));
         assert_eq!(decoded("a%2Fb+c%ff", false), "a/b+c\u{fffd}");
+    }
+
+    #[test]
+    fn more_parameters_than_there_may_be_are_refused() {
+        assert_eq!(Query::parse(&"a&".repeat(256)).map(|query| query.all("a").count()), Ok(256));
+        assert!(Query::parse(&"a&".repeat(257)).unwrap_err().contains("at most 256"));
+        assert_eq!(Query::parse(&"&".repeat(2_000)), Ok(Query::default()));
     }
 }

@@ -1,6 +1,6 @@
 //! Regular expressions as Prometheus reads them (RE2), written for the ones that are used here.
 //!
-//! There `\d`, `\s`, `\w` and `\b` are of ASCII, and a class has no operators: `[a&&b]` is three letters.
+//! There `\d`, `\s`, `\w`, `\b` and `\B` are of ASCII, and a class has no operators: `[a&&b]` is three letters.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -16,6 +16,7 @@ pub fn from_re2(pattern: &str) -> String {
         match letter {
             '\\' => match letters.next() {
                 Some('b') => found.push_str("(?-u:\\b)"),
+                Some('B') => found.push_str("(?-u:\\B)"),
                 Some(letter) => match class(letter) {
                     Some((not, of)) => found.extend(["[", not, of, "]"]),
                     None => found.extend(['\\', letter]),
@@ -116,6 +117,8 @@ mod tests {
             ("[+--]+", "+,-", true),
             ("\\[a\\]", "[a]", true),
             ("\\bk\\b.*", "k\u{f6}", true),
+            ("k\\B.*", "k\u{f6}", false),
+            ("k\\B.*", "kl", true),
             ("(?i)\\w\\p{Lu}", "a\u{d6}", true),
         ] {
             let built = Regex::new(&format!("^(?s:{})$", from_re2(pattern))).unwrap();

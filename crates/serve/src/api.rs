@@ -9,7 +9,7 @@ mod series;
 pub(crate) use answer::Refusal;
 pub(crate) use parameters::Parameters;
 
-use crate::foxglove::{self, Foxglove, Origins};
+use crate::foxglove::{self, Foxglove};
 use crate::live::{self, Live};
 use answer::{Data, answer};
 use baro_command::serve::Serve;
@@ -21,7 +21,7 @@ use serde_json::json;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// A form with a query.
-const FORM_BYTES_MAX: usize = 1 << 20;
+const FORM_BYTES_MAX: usize = 256 << 10;
 /// Bytes of a value that a query holds.
 const VALUE_BYTES: u64 = 8;
 /// Between two looks whether it is one's turn.
@@ -46,7 +46,7 @@ impl Api {
             store: Mutex::new(store),
             gate,
             live: Live::new(&serve.store, viewers, serve.timeout),
-            foxglove: Foxglove::new(&serve.store, viewers, Origins::new(&serve.origin)),
+            foxglove: Foxglove::new(&serve.store, viewers),
             lookback_ns: i64::try_from(serve.lookback).unwrap_or(i64::MAX),
             timeout_ns: serve.timeout,
             values_max: usize::try_from(serve.memory / VALUE_BYTES).unwrap_or(usize::MAX),
@@ -122,7 +122,10 @@ impl Api {
         let mut form = Query::default();
         if request.method == "POST" {
             match body.read_whole(FORM_BYTES_MAX) {
-                Ok(bytes) => form = Query::parse(&String::from_utf8_lossy(&bytes)),
+                Ok(bytes) => match Query::parse(&String::from_utf8_lossy(&bytes)) {
+                    Ok(found) => form = found,
+                    Err(said) => return answer(Err(Refusal::bad(&said))),
+                },
                 Err(error) => return answer(Err(Refusal::of_body(&error))),
             }
         }
@@ -159,15 +162,6 @@ impl Service for Api {
         // The page itself has nothing of the store: it asks for a token where one is needed.
         if let Some(file) = live::file(request).filter(|_| !is_socket) {
             return live::guarded(file);
-        }
-        if !self.gate.asks() {
-            let mut let_in = live::comes_from_here(request);
-            if is_socket {
-                let_in = let_in.and_then(|()| self.foxglove.origins().allow(request));
-            }
-            if let Err(said) = let_in {
-                return live::guarded(answer(Err(Refusal::denied(403, &said))));
-            }
         }
         let is_live = request.path.starts_with("/live/");
         let response = match self.gate.pass(request, Access::Read) {

@@ -25,7 +25,7 @@ mod speak;
 mod told;
 mod topics;
 
-pub(crate) use handshake::{Origins, is_asked};
+pub(crate) use handshake::is_asked;
 
 use crate::api::Refusal;
 use crate::live::Live;
@@ -40,21 +40,15 @@ use topics::Wanted;
 pub(crate) struct Foxglove {
     path: PathBuf,
     clients: Clients,
-    origins: Origins,
     /// Another one after each start: who comes again knows that the server is not the one before.
     session: String,
 }
 
 impl Foxglove {
     /// Of the store at `path`, for so many clients at once.
-    pub(crate) fn new(path: &Path, clients: usize, origins: Origins) -> Self {
+    pub(crate) fn new(path: &Path, clients: usize) -> Self {
         let session = clock::realtime_ns().to_string();
-        Foxglove { path: path.to_owned(), clients: Clients::new(clients), origins, session }
-    }
-
-    /// From where a browser may open a socket without a token.
-    pub(crate) fn origins(&self) -> &Origins {
-        &self.origins
+        Foxglove { path: path.to_owned(), clients: Clients::new(clients), session }
     }
 
     /// The answer to a request for a socket.

@@ -31,7 +31,7 @@ mod viewers;
 mod window;
 
 pub(crate) use files::file_of as file;
-pub(crate) use guard::{comes_from_here, guarded};
+pub(crate) use guard::guarded;
 
 use crate::api::{Parameters, Refusal};
 use baro_net::Response;

@@ -10,7 +10,7 @@ use baro_sys::termination;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A form with a query.
-const BODY_BYTES_MAX: u64 = 1 << 20;
+const BODY_BYTES_MAX: u64 = 256 << 10;
 
 pub(crate) fn run(serve: &Serve) -> Result<Outcome> {
     let tls = serve.tls.both().map(|(certificate, key)| Tls::open(certificate, key)).transpose()?;
@@ -23,7 +23,8 @@ pub(crate) fn run(serve: &Serve) -> Result<Outcome> {
     let connections = serve.connections as usize;
     let limits = Limits {
         connections,
-        connections_per_address: connections,
+        // Half of all, as of the listener: one address never takes the places of all others.
+        connections_per_address: connections.div_ceil(2),
         body_bytes: BODY_BYTES_MAX,
         ..Limits::default()
     };
@@ -31,7 +32,8 @@ pub(crate) fn run(serve: &Serve) -> Result<Outcome> {
         .map_err(|error| format!("{error}{}", of_address(&error)))?
         .with(tls);
     let asks = serve.require_token || !serve.http.iter().all(is_loopback);
-    let api = Api::new(store, Gate::new(&serve.tokens, asks), serve);
+    let gate = Gate::new(&serve.tokens, asks).with_origins(&serve.origin);
+    let api = Api::new(store, gate, serve);
     for address in server.addresses() {
         let scheme = server.scheme();
         say!("answering on {scheme}://{address} from {}", serve.store.display());

@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const TEXT_BYTES_MAX: u64 = 1 << 20;
+/// Anybody may mount FUSE on folders of his, a thousand times, with names as long as a path may be.
+const MOUNTS_BYTES_MAX: u64 = 32 << 20;
 /// All groups that we make begin with it.
 const PREFIX: &str = "baro-";
 /// Processes can be born while others are moved.
@@ -78,7 +80,7 @@ impl Hierarchy {
     /// # Errors
     /// Neither has it, with what would mount it.
     pub fn find(root: &Path) -> Result<Self, ShareError> {
-        let mounts = files::read_text(&root.join("proc/self/mountinfo"), TEXT_BYTES_MAX)?;
+        let mounts = files::read_lossy(&root.join("proc/self/mountinfo"), MOUNTS_BYTES_MAX)?;
         let mut two = None;
         for line in mounts.lines() {
             let Some((before, after)) = line.split_once(" - ") else { continue };
@@ -457,6 +459,20 @@ mod tests {
         std::fs::remove_dir_all(&root).unwrap();
         assert!(!two.hands_on());
         assert!(Hierarchy { version: Version::One, ..two }.hands_on());
+    }
+
+    #[test]
+    fn a_mount_whose_name_is_no_text_hides_no_hierarchy() {
+        let root = std::env::temp_dir().join(format!("baro-share-mounts-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("proc/self")).unwrap();
+        let mut mounts =
+            b"50 1 0:50 / /mnt/u/\xff\xfe rw - fuse.any any rw,user_id=1000\n".to_vec();
+        mounts.extend(vec![b'x'; 2 << 20]);
+        mounts.extend(b"\n30 1 0:30 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n");
+        std::fs::write(root.join("proc/self/mountinfo"), mounts).unwrap();
+        let found = Hierarchy::find(&root).map(|found| (found.version(), found.mount().to_owned()));
+        std::fs::remove_dir_all(&root).unwrap();
+        assert_eq!(found.unwrap(), (Version::One, PathBuf::from("/sys/fs/cgroup/blkio")));
     }
 
     #[test]

@@ -184,8 +184,8 @@ impl Member {
         Ok(())
     }
 
-    /// Gives the group back: what still runs in it goes to where it, or who made it, came from, else to the
-    /// top, and the weight is gone with the group.
+    /// Gives the group back: what still runs in it goes to where it, or who made it, came from, else to
+    /// where most came from, and the weight is gone with the group.
     ///
     /// # Errors
     /// What is left to do by hand.

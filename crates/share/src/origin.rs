@@ -3,12 +3,14 @@
 //!
 //! A process is known by its number and the time of its start. Its children are in the group from their
 //! first moment on; they go where the process went that made them. Invariant: what is put back goes to where
-//! it, or who made it, came from; what nothing tells of stays. Held by the tests below and by
+//! it, or who made it, came from; what nothing tells of goes where most came from, and stays in a group of others. Held by the tests below and by
 //! `nested_groups_and_running_processes` of the command line.
 
 use crate::cgroup::{Group, Hierarchy};
 use crate::error::ShareError;
 use baro_sys::files;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Processes that are made while others are put back are looked for again.
@@ -52,7 +54,8 @@ impl Origins {
     }
 
     /// Puts back what is in the group, as far as it is known. `whole`: nothing in the group was there
-    /// before, so that what has lost those who made it goes where all others do, if that is one place.
+    /// before, so that what has lost those who made it goes to where most came from: at the top it would be
+    /// out of all limits.
     pub(crate) fn put_back(&self, hierarchy: &Hierarchy, group: &Group, whole: bool) {
         if self.0.is_empty() {
             return;
@@ -90,21 +93,30 @@ impl Origins {
             }
             now = parent;
         }
-        let (.., first) = self.0.first()?;
-        (whole && self.0.iter().all(|(.., path)| path == first)).then_some(first.as_str())
+        self.most_came_from().filter(|_| whole)
+    }
+
+    /// The first noted of several.
+    fn most_came_from(&self) -> Option<&str> {
+        let mut counts: BTreeMap<&str, (usize, Reverse<usize>)> = BTreeMap::new();
+        for (at, (.., path)) in self.0.iter().enumerate() {
+            counts.entry(path).or_insert((0, Reverse(at))).0 += 1;
+        }
+        counts.into_iter().max_by_key(|(_, count)| *count).map(|(path, _)| path)
     }
 }
 
 /// Parent of a process, and when it was started, in ticks since the machine was.
 fn started(pid: u32) -> Option<(u32, u64)> {
-    let text = files::read_text(Path::new(&format!("/proc/{pid}/stat")), STAT_BYTES_MAX).ok()?;
-    // A name may have anything in it, parentheses too.
+    let text = files::read_lossy(Path::new(&format!("/proc/{pid}/stat")), STAT_BYTES_MAX).ok()?;
+    // A name may have anything in it, parentheses and what is no text too.
     let mut words = text.rsplit_once(')')?.1.split_whitespace();
     let parent = words.nth(1)?.parse().ok()?;
     Some((parent, words.nth(17)?.parse().ok()?))
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a task of a strange name")]
 mod tests {
     use super::*;
 
@@ -126,8 +138,12 @@ mod tests {
             for pid in [10, 20, 21] {
                 assert_eq!(two.path_of(pid, whole, &look), Some("user.slice/a b"));
             }
-            assert_eq!(two.path_of(11, whole, &look), None);
+            let known = two.path_of(11, whole, &look);
+            assert_eq!(known, whole.then_some("user.slice/a b"));
         }
+        let most = of("10 7 a\n11 8 b\n12 8 b\n");
+        assert_eq!(most.path_of(99, true, &look), Some("b"));
+        assert_eq!(most.path_of(99, false, &look), None);
         let one = of("10 7 a\n");
         assert_eq!(one.path_of(11, false, &look), None);
         assert_eq!(one.path_of(11, true, &look), Some("a"));
@@ -139,5 +155,12 @@ mod tests {
         let (parent, began) = started(std::process::id()).unwrap();
         assert!(parent > 0 && began > 0);
         assert_eq!(started(u32::MAX), None);
+        // A name that is no text, as any program may give itself.
+        let named = std::thread::spawn(|| {
+            std::fs::write("/proc/thread-self/comm", b"\xff) (").unwrap();
+            let own = std::fs::read_link("/proc/thread-self").unwrap();
+            started(own.file_name().unwrap().to_str().unwrap().parse().unwrap())
+        });
+        assert_eq!(named.join().unwrap().map(|(above, _)| above), Some(parent));
     }
 }

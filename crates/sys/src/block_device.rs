@@ -7,14 +7,14 @@
 //! Invariant: reads only; what the kernel does not tell is None, never zero. Held by
 //! `a_disk_is_found_by_its_names_and_by_a_partition`, `statistics_are_read_as_the_kernel_writes_them`.
 
-use crate::files::{list, read_text};
+use crate::files::{list, read_lossy, read_text};
 use crate::{Error, Result};
 use std::io;
 use std::path::{Path, PathBuf};
 
 const SYS: &str = "/sys";
 const TEXT_BYTES_MAX: u64 = 64 << 10;
-const MOUNTS_BYTES_MAX: u64 = 4 << 20;
+const MOUNTS_BYTES_MAX: u64 = 32 << 20;
 /// Bytes of the kernel's sectors, whatever those of the device are.
 const SECTOR_BYTES: u64 = 512;
 
@@ -121,7 +121,7 @@ impl BlockDevice {
         for name in list(&folder)?.iter().filter(|name| name.starts_with(&self.name)) {
             numbers.extend(number(&folder.join(name)));
         }
-        let text = read_text(Path::new("/proc/self/mountinfo"), MOUNTS_BYTES_MAX)?;
+        let text = read_lossy(Path::new("/proc/self/mountinfo"), MOUNTS_BYTES_MAX)?;
         Ok(mounts(&text, &numbers))
     }
 }

@@ -22,11 +22,11 @@ pub use folder::{
 };
 pub use paced::{PacedOutput, rename_to_new};
 pub use range::{allocate, has_data, start_write_back, write_back};
-pub use text::{read_text, replace, write, write_setting};
+pub use text::{read_lossy, read_text, replace, write, write_setting};
 
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Rights of a file that holds what was recorded: its owner reads it, whatever the umask.
@@ -55,6 +55,14 @@ pub fn is_regular(path: &Path) -> bool {
 #[must_use]
 pub fn is_gone(error: &Error) -> bool {
     error.is_missing() || error.errno() == Some(libc::ENODEV)
+}
+
+/// Whether this name is of this very file.
+#[must_use]
+pub fn is_at(file: &File, path: &Path) -> bool {
+    let id = |found: std::fs::Metadata| (found.dev(), found.ino());
+    let there = std::fs::symlink_metadata(path).ok().map(id);
+    there.is_some() && there == file.metadata().ok().map(id)
 }
 
 /// Bytes of a file.

@@ -189,6 +189,11 @@ impl LockFile {
         Ok(Ok(LockFile { file, pid: std::process::id() }))
     }
 
+    /// The file that is held.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// The lock as the standard input of a program that is started: it is held until that ends too, though
     /// this process be killed before.
     ///

@@ -63,15 +63,7 @@ impl StateFolder {
     /// As [`StateFolder::open`].
     pub fn open_of(path: &Path, user: u32) -> Result<Self> {
         let real = std::fs::canonicalize(path).map_err(|e| Error::new("open folder", path, e))?;
-        let mut folder = at(None, OsStr::new("/"), libc::O_PATH | libc::O_DIRECTORY, 0, path)?;
-        let mut so_far = PathBuf::from("/");
-        check_folder(&folder, &so_far, user)?;
-        for part in real.components() {
-            let Component::Normal(name) = part else { continue };
-            so_far.push(name);
-            folder = at(Some(&folder), name, libc::O_PATH | libc::O_DIRECTORY, 0, &so_far)?;
-            check_folder(&folder, &so_far, user)?;
-        }
+        let folder = walk(&real, |folder, so_far| check_folder(folder, so_far, user))?;
         let folder = readable(&folder, path)?;
         Ok(StateFolder { folder: folder.into(), path: path.to_owned(), user })
     }
@@ -348,23 +340,50 @@ fn check_folder(folder: &File, path: &Path, user: u32) -> Result<()> {
 }
 
 /// Where a file is, links followed, if nobody but root can have written it or can replace it, by any part of
-/// its path: for what root is to run or to read again later.
+/// its path: for what root is to run or to read again later. In a sticky folder, as `/dev/shm`, whatever
+/// root has made is safe only while it is there: once it is removed, or after a reboot, the name is
+/// anybody's. So such a folder is refused here.
 ///
 /// # Errors
 /// It is not there, or somebody else can; the error names the part of the path.
 pub fn place_of_roots(path: &Path) -> Result<PathBuf> {
     let place = path.canonicalize().map_err(|e| Error::new("find", path, e))?;
-    for folder in place.ancestors().skip(1) {
-        let open = File::open(folder).map_err(|e| Error::new("open", folder, e))?;
-        check_folder(&open, folder, ROOT)?;
-    }
-    let found = std::fs::metadata(&place).map_err(|e| Error::new("stat", &place, e))?;
+    let (Some(above), Some(name)) = (place.parent(), place.file_name()) else {
+        return Err(refused(&place, "a file", "a folder".to_owned()));
+    };
+    let folder = walk(above, |folder, so_far| {
+        check_folder(folder, so_far, ROOT)?;
+        only_owner_writes(folder, so_far, "a folder that only its owner writes, sticky or not")
+    })?;
+    let file = at(Some(&folder), name, libc::O_PATH, 0, &place)?;
+    let found = file.metadata().map_err(|e| Error::new("stat", &place, e))?;
     check_owner(&found, &place, ROOT)?;
-    let mode = found.mode() & PERMISSIONS;
-    if mode & OTHERS_WRITE == 0 {
-        return Ok(place);
+    only_owner_writes(&file, &place, "a file that only its owner writes")?;
+    Ok(place)
+}
+
+/// Goes from the root of the file system to a folder whose path has no links, part by part, and looks at
+/// each. The descriptor is of a place only.
+fn walk(real: &Path, check: impl Fn(&File, &Path) -> Result<()>) -> Result<File> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY;
+    let mut so_far = PathBuf::from("/");
+    let mut folder = at(None, OsStr::new("/"), flags, 0, &so_far)?;
+    check(&folder, &so_far)?;
+    for part in real.components() {
+        let Component::Normal(name) = part else { continue };
+        so_far.push(name);
+        folder = at(Some(&folder), name, flags, 0, &so_far)?;
+        check(&folder, &so_far)?;
     }
-    Err(refused(&place, "a file that only its owner writes", format!("mode {mode:04o}")))
+    Ok(folder)
+}
+
+fn only_owner_writes(open: &File, path: &Path, expected: &str) -> Result<()> {
+    let found = open.metadata().map_err(|e| Error::new("stat", path, e))?;
+    match found.mode() & PERMISSIONS {
+        mode if mode & OTHERS_WRITE == 0 => Ok(()),
+        mode => Err(refused(path, expected, format!("mode {mode:04o}"))),
+    }
 }
 
 fn same(one: &std::fs::Metadata, other: &std::fs::Metadata) -> bool {

@@ -26,6 +26,7 @@ use crate::text::{self, Entry, Reader, SETTINGS_MAX, STATE_BYTES_MAX};
 
 pub use look::Left;
 use look::bring_over;
+pub(crate) use look::lock;
 
 mod look;
 mod undo;

@@ -88,15 +88,7 @@ impl Host {
     }
 
     fn of(root: &Path, folder: StateFolder) -> Result<Host, Error> {
-        let lock = match folder.lock(LOCK)? {
-            Ok(lock) => lock,
-            Err(holder) => {
-                let said = folder.lock_said(LOCK).ok().flatten();
-                let owner = said.as_deref().and_then(Owner::parse);
-                let lock = folder.path().join(LOCK);
-                return Err(Error::Held { lock, pid: holder.pid, owner });
-            }
-        };
+        let lock = crate::journal::lock(&folder)?;
         // It is only told to others.
         let _ = lock.say(&Owner::own().render());
         folder.clear_temporaries(JOURNAL)?;

@@ -197,3 +197,18 @@ fn what_is_kept_is_put_back_when_nobody_holds_the_disk() {
     assert!(kept.undo_all(OnConflict::Leave).is_clean());
     assert_eq!((place.get("sda"), place.notes()), ("128".into(), 0));
 }
+
+/// Its lock goes with the folder, but never from under who holds it.
+#[test]
+fn the_folder_of_a_journal_is_removed_after_its_last_owner() {
+    let place = Place::new("remove-folder");
+    let folder = place.0.join("state");
+    let journal = place.open("state");
+    assert!(matches!(Journal::remove_folder(&folder), Err(Error::Held { .. })));
+    assert!(folder.join("lock").exists());
+    assert!(matches!(Journal::open(&place.options("state")), Err(Error::Held { .. })));
+    drop(journal);
+    Journal::remove_folder(&folder).unwrap();
+    assert!(!folder.exists());
+    Journal::remove_folder(&folder).unwrap();
+}

@@ -2,12 +2,19 @@
 //!
 //! What is there and was not written by us stays. What the service manager must be told is done where
 //! it runs, and said where it does not (an image that is made for another machine).
+//!
+//! Invariant: below `--root DIR` nothing outside of `DIR` is written or removed, whatever links an image has. Held
+//! by `a_link_in_an_image_leads_nowhere`.
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use baro_sys::state::{self, StateFolder};
-use std::path::Path;
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::path::{Component, Path};
 use std::process::{Command, Stdio};
 
+/// The root of this machine.
+const HERE: &str = "/";
 /// Where units of the administrator are, below the root.
 pub(super) const UNITS: &str = "etc/systemd/system";
 /// What enabling makes.
@@ -56,27 +63,84 @@ pub(super) fn check_is_roots(path: &Path) -> Result<()> {
 }
 
 /// Makes or replaces a file of systemd's, in a folder that nobody else writes: root carries out what is in it.
-pub(super) fn write(path: &Path, text: &str) -> Result<()> {
+pub(super) fn write(root: &Path, path: &Path, text: &str) -> Result<()> {
     let (folder, name) = parts(path)?;
-    let folder = StateFolder::make_all(folder, FOLDER_MODE)?;
+    let folder = make_folder(root, folder, FOLDER_MODE)?;
     Ok(folder.replace_durable(name, text.as_bytes(), UNIT_MODE)?)
 }
 
 /// Removes such a file or link; one that is not there is no error.
-pub(super) fn remove(path: &Path) -> Result<()> {
+pub(super) fn remove(root: &Path, path: &Path) -> Result<()> {
     let (folder, name) = parts(path)?;
-    match StateFolder::open(folder) {
-        Err(error) if error.is_missing() => Ok(()),
-        folder => Ok(folder?.remove_durable(name)?),
+    match open_folder(root, folder)? {
+        None => Ok(()),
+        Some(folder) => Ok(folder.remove_durable(name)?),
     }
 }
 
 /// Removes the folder of such files if nothing is left in it.
-pub(super) fn remove_if_empty(path: &Path) {
+pub(super) fn remove_if_empty(root: &Path, path: &Path) {
     if let Ok((folder, name)) = parts(path)
-        && let Ok(folder) = StateFolder::open(folder)
+        && let Ok(Some(folder)) = open_folder(root, folder)
     {
         let _ = folder.remove_folder(name);
+    }
+}
+
+/// The folder at `path`, made if it is not there, the last one with these rights. Below a root that is not this
+/// machine's no link is followed: `etc -> /etc` of an image is a folder of the image, and here another.
+pub(super) fn make_folder(root: &Path, path: &Path, mode: u32) -> Result<StateFolder> {
+    let Some(names) = below(root, path)? else {
+        if let Some(above) = path.parent() {
+            StateFolder::make_all(above, FOLDER_MODE)?;
+        }
+        return Ok(StateFolder::make(path, mode)?);
+    };
+    let mut folder = StateFolder::make_all(root, FOLDER_MODE)?;
+    for (at, name) in names.iter().enumerate() {
+        let mode = if at + 1 == names.len() { mode } else { FOLDER_MODE };
+        folder = folder.make_below(name, mode).map_err(|error| advised(root, &error))?;
+    }
+    Ok(folder)
+}
+
+/// The same of one that is there; None if it is not.
+fn open_folder(root: &Path, path: &Path) -> Result<Option<StateFolder>> {
+    let opened = match below(root, path)? {
+        None => StateFolder::open(path),
+        Some(names) => StateFolder::open(root)
+            .and_then(|first| names.iter().try_fold(first, |folder, name| folder.below(name))),
+    };
+    match opened {
+        Ok(folder) => Ok(Some(folder)),
+        Err(error) if error.is_missing() => Ok(None),
+        Err(error) => Err(advised(root, &error)),
+    }
+}
+
+/// The names on the way from a root that is not this machine's.
+fn below<'a>(root: &Path, path: &'a Path) -> Result<Option<Vec<&'a OsStr>>> {
+    if root == Path::new(HERE) {
+        return Ok(None);
+    }
+    let name = |part| match part {
+        Component::Normal(name) => Some(name),
+        _ => None,
+    };
+    let names = path.strip_prefix(root).ok().and_then(|rest| rest.components().map(name).collect());
+    let outside = || format!("{}: expected a path below {}", path.display(), root.display());
+    Ok(Some(names.ok_or_else(outside)?))
+}
+
+fn advised(root: &Path, error: &baro_sys::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::PermissionDenied if root != Path::new(HERE) => format!(
+            "{error}; below --root {} no link is followed, because it may lead out of it: put a folder in \
+             its place, or install with the path that it leads to",
+            root.display()
+        )
+        .into(),
+        _ => error.to_string().into(),
     }
 }
 

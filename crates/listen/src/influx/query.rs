@@ -15,7 +15,10 @@ pub(crate) fn answer(db: Option<&str>, request: &Request, body: &mut Body<'_, '_
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) => return Dialect::V1.error(error.status(), &error.to_string()),
         };
-        query = Query::parse(&text);
+        query = match Query::parse(&text) {
+            Ok(found) => found,
+            Err(said) => return Dialect::V1.error(400, &said),
+        };
     }
     if query.twice(&["q"]).is_some() {
         return Dialect::V1.error(400, "expected the parameter q once, found it twice");

@@ -19,8 +19,9 @@ fn refused(scene: &Scene, bytes: &str) -> u16 {
 #[test]
 fn a_request_that_can_be_read_in_two_ways_ends_its_connection() {
     let Some(mut scene) = Scene::new("smuggling", &[]) else { return };
-    let inner = "POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\nsmuggled v=1";
-    let (head, chunked) = ("POST /write HTTP/1.1\r\nHost: a\r\n", "Transfer-Encoding: chunked\r\n");
+    let inner = "POST /write HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\n\r\nsmuggled v=1";
+    let (head, chunked) =
+        ("POST /write HTTP/1.1\r\nHost: localhost\r\n", "Transfer-Encoding: chunked\r\n");
     for request in [
         format!("{head}Content-Length: 5\r\n{chunked}\r\n0\r\n\r\n{inner}"),
         format!("{head}{chunked}Content-Length: 5\r\n\r\n0\r\n\r\n{inner}"),
@@ -43,12 +44,15 @@ fn a_request_that_can_be_read_in_two_ways_ends_its_connection() {
     assert_eq!(
         refused(
             &scene,
-            &format!("GET /ping HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "x".repeat(20_000))
+            &format!("GET /ping HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(20_000))
         ),
         431
     );
     assert_eq!(
-        refused(&scene, &format!("GET /ping HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: y\r\n".repeat(80))),
+        refused(
+            &scene,
+            &format!("GET /ping HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "X: y\r\n".repeat(80))
+        ),
         431
     );
     assert_eq!(refused(&scene, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 505);
@@ -111,7 +115,7 @@ fn slow_clients_do_not_stop_others_and_too_many_are_told() {
         return;
     };
     // Half a head, half a body, a chunk without an end: all of them wait.
-    let begin = "POST /write HTTP/1.1\r\nHost: a\r\n";
+    let begin = "POST /write HTTP/1.1\r\nHost: localhost\r\n";
     let mut slow: Vec<Client> = (0..36).map(|_| scene.client()).collect();
     for (index, client) in slow.iter_mut().enumerate() {
         match index % 3 {
@@ -183,7 +187,7 @@ fn one_address_takes_half_of_the_places_and_slow_clients_give_them_back() {
         panic!("expected {count} connections: {}", client.get("/metrics").body);
     };
     open(&mut by_other, 1);
-    let begin = "POST /write HTTP/1.1\r\nHost: a\r\n";
+    let begin = "POST /write HTTP/1.1\r\nHost: localhost\r\n";
     let mut slow: Vec<Client> = (0..4).map(|_| scene.client()).collect();
     slow[0].send(begin);
     slow[1..].iter_mut().for_each(|client| {
@@ -215,10 +219,94 @@ fn one_address_takes_half_of_the_places_and_slow_clients_give_them_back() {
     assert_eq!(scene.of("m_v"), [(TIME, "2.0".to_owned())]);
 }
 
+/// What came fast at first buys no time.
+#[test]
+fn who_sends_slowly_gives_the_memory_back_to_others() {
+    let options = ["--in-flight", "16K", "--stall", "1s"];
+    let Some(mut scene) = Scene::new("dribble", &options) else { return };
+    let begin = "POST /write HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n";
+    let mut slow: Vec<Client> = (0..4).map(|_| scene.client()).collect();
+    for client in &mut slow {
+        client.send(format!("{begin}slow v=1 {}", "1".repeat(3_900)));
+    }
+    let mut other = scene.client();
+    let mut last = 0;
+    for _ in 0..20 {
+        last = other.post("/write", format!("m v=1 {TIME}")).status;
+        if last == 204 {
+            break;
+        }
+        slow.iter_mut().for_each(|client| client.send_if_taken("1"));
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
+    assert_eq!(last, 204);
+    for client in &mut slow {
+        // What was still sent to a closed connection may take the answer away.
+        assert!(client.answer().is_none_or(|told| told.status == 503));
+    }
+    scene.end_recorder();
+}
+
+/// A page may send this from its visitor's browser without asking anybody, though it reads no answer.
+#[test]
+fn a_foreign_web_page_writes_nothing() {
+    let Some(mut scene) = Scene::new("page", &[]) else { return };
+    let line = |value: u8| format!("m v={value} {TIME}");
+    let post = |headers: &str, target: &str, body: &str| {
+        let mut client = scene.client();
+        let length = body.len();
+        client.send(format!("POST {target} HTTP/1.1\r\n{headers}Content-Length: {length}\r\n\r\n"));
+        client.send(body);
+        client.answer().expect("an answer")
+    };
+    for headers in [
+        "Host: 127.0.0.1:8086\r\nOrigin: https://evil.example\r\n",
+        "Host: 127.0.0.1:8086\r\nOrigin: null\r\n",
+        "Host: 127.0.0.1:8086\r\nOrigin: http://evil.example:8086\r\n",
+        "Host: evil.example:8086\r\nOrigin: http://evil.example:8086\r\n",
+        "Host: evil.example\r\n",
+    ] {
+        for target in [
+            "/write",
+            "/api/v2/write",
+            "/api/v3/write_lp",
+            "/api/v1/write",
+            "/v1/metrics",
+            "/query",
+        ] {
+            let told = post(headers, target, &line(1));
+            assert_eq!(told.status, 403, "{headers} {target} {told:?}");
+        }
+        let told = post(headers, "/write", &line(1));
+        assert!(told.body.contains("--require-token"), "{told:?}");
+    }
+    for (value, headers) in [
+        (2, "Host: 127.0.0.1:8086\r\n"),
+        (3, "Host: [::1]:8086\r\n"),
+        (4, "Host: localhost\r\nOrigin: http://localhost:3000\r\n"),
+    ] {
+        assert_eq!(post(headers, "/write", &line(value)).status, 204, "{headers}");
+    }
+    scene.end_recorder();
+    assert_eq!(scene.of("m_v"), [(TIME, "4.0".to_owned())]);
+}
+
+#[test]
+fn more_parameters_than_there_may_be_are_refused_by_the_listener() {
+    let Some(mut scene) = Scene::new("parameters", &[]) else { return };
+    let many = "a&".repeat(2_000);
+    let mut client = scene.client();
+    client.send(format!("GET /ping?{many} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    assert_eq!(client.answer().expect("an answer").status, 400);
+    let told = scene.client().post("/query", &many);
+    assert!(told.status == 400 && told.body.contains("at most 256 parameters"), "{told:?}");
+    scene.end_recorder();
+}
+
 #[test]
 fn requests_beyond_the_memory_are_told_to_come_again() {
     let Some(mut scene) = Scene::new("memory", &["--in-flight", "16K"]) else { return };
-    let begin = "POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n";
+    let begin = "POST /write HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n";
     let mut holding: Vec<Client> = (0..3)
         .map(|_| {
             let mut client = scene.client();

@@ -38,6 +38,11 @@ impl Client {
         self.stream.write_all(bytes.as_ref()).unwrap();
     }
 
+    /// Sends, unless the server has closed the connection.
+    pub(crate) fn send_if_taken(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.stream.write_all(bytes.as_ref());
+    }
+
     /// The next answer; `None`: the connection has ended.
     pub(crate) fn answer(&mut self) -> Option<Answer> {
         let mut head = String::new();
@@ -66,7 +71,7 @@ impl Client {
         let body = body.as_ref();
         let length = body.len();
         self.send(format!(
-            "{line} HTTP/1.1\r\nHost: a\r\n{headers}Content-Length: {length}\r\n\r\n"
+            "{line} HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Length: {length}\r\n\r\n"
         ));
         self.send(body);
         self.answer().expect("an answer")
@@ -77,7 +82,7 @@ impl Client {
     }
 
     pub(crate) fn get(&mut self, target: &str) -> Answer {
-        self.send(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        self.send(format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
         self.answer().expect("an answer")
     }
 }

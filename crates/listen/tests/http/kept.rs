@@ -28,7 +28,7 @@ fn what_was_acknowledged_is_there_after_recorder_and_listener_were_killed() {
                         .collect();
                     let text = lines.join("\n");
                     connection.send(format!(
-                        "POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{text}",
+                        "POST /write HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{text}",
                         text.len()
                     ));
                     // Another answer, or none, promises nothing.
@@ -182,7 +182,7 @@ fn a_request_under_way_is_answered_before_the_listener_ends() {
     let length = body.len();
     let (first, second) = body.split_at(5);
     client.send(format!(
-        "POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{first}"
+        "POST /write HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n{first}"
     ));
     // It has begun once its memory is taken.
     while scene.client().get("/metrics").body.contains("\nbaro_listen_in_flight_bytes 0\n") {}
@@ -207,7 +207,7 @@ fn what_came_before_a_body_broke_off_is_durable_when_it_is_told() {
     ] {
         let mut client = scene.client();
         let lines: String = (0..500).map(|at| format!("m v=1 {}\n", TIME + at)).collect();
-        let head = "HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked";
+        let head = "HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked";
         client.send(format!("POST {target} {head}\r\n\r\n"));
         client.send(format!("{:x}\r\n{lines}\r\nno chunk\r\n", lines.len()));
         let answer = client.answer().unwrap();

@@ -122,7 +122,7 @@ fn series(name: &str, samples: &[(i64, f64)]) -> Vec<u8> {
 fn a_client_that_promises_much_and_sends_little_takes_little() {
     let Some(mut scene) = Scene::new("remote-slow", &["--stall", "60s"]) else { return };
     let head = format!(
-        "POST /api/v1/write HTTP/1.1\r\nHost: a\r\nContent-Type: {ONE}\r\n\
+        "POST /api/v1/write HTTP/1.1\r\nHost: localhost\r\nContent-Type: {ONE}\r\n\
          Content-Encoding: snappy\r\nContent-Length: 16777216\r\n\r\n"
     );
     let slow: Vec<Client> = (0..8)

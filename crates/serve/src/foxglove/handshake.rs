@@ -1,16 +1,11 @@
-//! How a request becomes a socket, and from where it may come.
+//! How a request becomes a socket.
 //!
-//! **Two names of one protocol.** Foxglove's servers say `foxglove.sdk.v1` today and said `foxglove.websocket.v1`
+//! Foxglove's servers say `foxglove.sdk.v1` today and said `foxglove.websocket.v1`
 //! before; of what is used here both are the same. A client has the first that it names itself.
-//!
-//! **Web pages.** A page of anybody may open a socket to this machine, and browsers ask no server before. So
-//! where nobody needs a token, the page's origin is looked at: pages of this machine and programs are let in, and
-//! others only where the server was started with their name.
 
 use crate::api::Refusal;
 use baro_net::{Request, Response};
 use sha1::{Digest, Sha1};
-use std::net::IpAddr;
 
 /// The protocol's names.
 const PROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
@@ -94,51 +89,6 @@ fn accepted(key: &str) -> String {
     text
 }
 
-/// Origins of web pages that may open a socket without a token, beside those of this machine.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Origins(Vec<String>);
-
-impl Origins {
-    pub(crate) fn new(allowed: &[String]) -> Self {
-        Origins(allowed.to_vec())
-    }
-
-    /// Whether a request that needs no token comes from where it may.
-    ///
-    /// # Errors
-    /// What was expected, and found.
-    pub(crate) fn allow(&self, request: &Request) -> Result<(), String> {
-        // No browser.
-        let Some(origin) = request.header("Origin") else { return Ok(()) };
-        let host = request.header("Host").unwrap_or("");
-        let is_own = origin.split_once("://").is_some_and(|(_, own)| own == host);
-        let is_allowed = self.0.iter().any(|one| one.eq_ignore_ascii_case(origin));
-        if is_own || is_allowed || is_of_this_machine(origin) {
-            return Ok(());
-        }
-        Err(format!(
-            "expected a socket for a program or a page of this machine, since no token is asked for, found \
-             the page {origin:?}: let it in with --origin {origin}"
-        ))
-    }
-}
-
-/// Of `http://localhost:8080` and `http://127.0.0.1`; and of applications, whose pages are files.
-fn is_of_this_machine(origin: &str) -> bool {
-    let Some((scheme, rest)) = origin.split_once("://") else { return false };
-    if scheme == "file" {
-        return rest.is_empty();
-    }
-    let host = match rest.strip_prefix('[') {
-        Some(rest) => rest.split(']').next(),
-        None => rest.split(':').next(),
-    };
-    let host = host.unwrap_or("");
-    let is_loopback = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    let lower = host.to_ascii_lowercase();
-    is_loopback || lower == "localhost" || lower.ends_with(".localhost")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,30 +99,6 @@ mod tests {
         assert!(is_key("dGhlIHNhbXBsZSBub25jZQ=="));
         for wrong in ["", "==", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25jZR==", "dGhl"] {
             assert!(!is_key(wrong), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn pages_of_this_machine_are_told_from_others() {
-        for own in [
-            "http://localhost:8080",
-            "https://127.0.0.1",
-            "http://[::1]:8080",
-            "http://a.localhost",
-            "file://",
-        ] {
-            assert!(is_of_this_machine(own), "{own}");
-        }
-        for other in [
-            "null",
-            "",
-            "https://app.example",
-            "http://localhost.example",
-            "http://127.0.0.1.example",
-            "http://10.0.0.7",
-            "file://evil.example",
-        ] {
-            assert!(!is_of_this_machine(other), "{other}");
         }
     }
 }

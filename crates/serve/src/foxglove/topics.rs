@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn what_is_wanted_is_read_or_refused() {
-        let of = |text: &str| Wanted::of(&Query::parse(text));
+        let of = |text: &str| Wanted::of(&Query::parse(text).unwrap());
         assert!(of("").unwrap().takes("any"));
         let wanted = of("series=temp{site=\"a\"}&series=living%20room&frames=true").unwrap();
         assert!(wanted.frames && wanted.takes("temp{site=\"a\"}") && wanted.takes("living room"));

@@ -12,6 +12,7 @@ use super::status::Status;
 use super::window::STEP_NS;
 use crate::api::{Parameters, Refusal};
 use baro_sys::clock;
+use baro_sys::identity::random_u64;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -100,7 +101,6 @@ pub(super) struct Shared {
     pub(super) changes: u64,
     /// Looks at the log so far.
     looks: u64,
-    next: u64,
     pub(super) status: Status,
 }
 
@@ -126,10 +126,7 @@ pub(super) struct Viewers {
 
 impl Viewers {
     pub(super) fn new(max: usize) -> Self {
-        // A page that was open when the server was started anew has a number of the server before.
-        let next = clock::realtime_ns().cast_unsigned();
-        let shared = Mutex::new(Shared { next, ..Shared::default() });
-        Viewers { shared, looked: Condvar::new(), max }
+        Viewers { shared: Mutex::default(), looked: Condvar::new(), max }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -189,9 +186,9 @@ impl Viewers {
                  server with --viewers"
             )));
         }
-        shared.next += 1;
         shared.changes += 1;
-        let id = shared.next;
+        // Nobody guesses another's, and no page has one of a server that was there before.
+        let id = random_u64().map_err(|error| Refusal::internal(&error))?;
         shared.viewers.insert(id, Viewer::new(names, step_ns));
         self.looked.notify_all();
         let until_ns = clock::monotonic_ns().saturating_add(BEGIN_NS);

@@ -202,7 +202,7 @@ mod tests {
     use baro_net::Query as Form;
 
     fn grid(text: &str) -> Result<Grid, Refusal> {
-        Grid::of(&Parameters::new(Form::parse(text), Form::default()))
+        Grid::of(&Parameters::new(Form::parse(text).unwrap(), Form::default()))
     }
 
     #[test]

@@ -10,6 +10,8 @@ use baro_store::{Interval, Store};
 use barograph::Recorder;
 use scene::{Scene, Server, Told};
 use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 const S: i64 = 1_000_000_000;
@@ -273,4 +275,48 @@ fn what_was_deleted_is_no_name_until_it_is_recorded_again() {
     for server in &servers {
         assert_eq!(names(server), (json!(["power", "tank level", "wheel"]), true));
     }
+}
+
+#[test]
+fn one_address_takes_half_of_the_places() {
+    let Ok(other) = std::net::TcpListener::bind("[::1]:0") else {
+        println!("skipped: no IPv6");
+        return;
+    };
+    let free = other.local_addr().unwrap();
+    drop(other);
+    let scene = Scene::new("one-address");
+    assert_eq!(record(&scene).close().lost(), 0);
+    let server = scene.serve(&["--connections", "8", "--http", &free.to_string()]);
+    let ask = |address: SocketAddr, rest: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n{rest}").unwrap();
+        stream
+    };
+    let answer = |address: SocketAddr| {
+        let (mut stream, mut told) = (ask(address, "Connection: close\r\n\r\n"), String::new());
+        // One that was closed for another has no answer.
+        let _ = stream.read_to_string(&mut told);
+        told
+    };
+    let mut held = Vec::new();
+    // One whose first byte was not read yet is closed for the next.
+    while !answer(server.address()).starts_with("HTTP/1.1 503 ") {
+        held.push(ask(server.address(), ""));
+        assert!(held.len() < 100, "one address takes all places");
+    }
+    assert!(answer(free).starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn more_parameters_than_there_may_be_are_refused_by_the_server() {
+    let scene = Scene::new("many-parameters");
+    assert_eq!(record(&scene).close().lost(), 0);
+    let server = scene.serve(&[]);
+    let many = "a&".repeat(2_000);
+    assert_eq!(server.get_text(&format!("/api/v1/query?query=1&{many}")).0, 400);
+    let told = server.post("/api/v1/query", &format!("query=1&{many}"));
+    assert_eq!(told.status, 400);
+    assert!(told.body["error"].as_str().unwrap().contains("at most 256 parameters"), "{told:?}");
+    assert_eq!(server.post("/api/v1/query", &format!("query=1&{}", "a&".repeat(200))).status, 200);
 }

@@ -95,6 +95,9 @@ fn a_slow_viewer_keeps_the_newest_columns_and_others_wait_for_nobody() {
     let server = scene.serve(&[]);
     let slow = follow(&server, &["level"], "0.001");
     let quick = follow(&server, &["level"], "1");
+    // Who has one knows nothing of the next.
+    let number = |viewer: &str| viewer.parse::<u64>().unwrap();
+    assert!(number(&slow).abs_diff(number(&quick)) > 1 << 20, "{slow} {quick}");
     let mut push = recorder.producer().unwrap();
     let begin_ns = Time::now().ns() / S * S;
     for n in 0..20_000_i64 {

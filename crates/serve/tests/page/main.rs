@@ -198,6 +198,13 @@ fn another_name_of_this_machine_and_a_missing_token_are_refused() {
     let labels =
         |host: &str| send(&server, "GET", "/api/v1/labels", &format!("Host: {host}\r\n"), "");
     assert_eq!((labels("127.0.0.1").status, labels("evil.example").status), (200, 403));
+    // A page of somebody else, by this machine's own address.
+    let page = |origin: &str| {
+        let headers = format!("Host: 127.0.0.1:9090\r\nOrigin: {origin}\r\n");
+        send(&server, "POST", "/live/search", &headers, "")
+    };
+    assert_eq!((page("http://127.0.0.1:9090").status, page("null").status), (200, 403));
+    assert!(page("https://evil.example").error().contains("--origin https://evil.example"));
     // Whoever may send any header has no token all the same.
     assert_eq!(of("Host: evil.example\r\nAuthorization: Bearer x\r\n").status, 403);
     drop(server);

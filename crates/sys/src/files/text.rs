@@ -19,6 +19,21 @@ use crate::{Error, Result};
 /// # Errors
 /// The operating system's reason.
 pub fn read_text(path: &Path, limit_bytes: u64) -> Result<String> {
+    String::from_utf8(read_bytes(path, limit_bytes)?).map_err(|error| {
+        Error::new("read", path, io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+    })
+}
+
+/// As [`read_text`], with U+FFFD in place of what is not UTF-8: for texts of the kernel in which anybody's
+/// names are, as those of tasks and of folders where something is mounted.
+///
+/// # Errors
+/// The operating system's reason.
+pub fn read_lossy(path: &Path, limit_bytes: u64) -> Result<String> {
+    Ok(String::from_utf8_lossy(&read_bytes(path, limit_bytes)?).into_owned())
+}
+
+fn read_bytes(path: &Path, limit_bytes: u64) -> Result<Vec<u8>> {
     let failed = |source| Error::new("read", path, source);
     let file = File::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
@@ -27,8 +42,7 @@ pub fn read_text(path: &Path, limit_bytes: u64) -> Result<String> {
         let found = format!("expected at most {limit_bytes} bytes, found more");
         return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, found)));
     }
-    String::from_utf8(bytes)
-        .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())))
+    Ok(bytes)
 }
 
 /// Makes a small file, or writes over what its path names; not durable.
@@ -100,6 +114,9 @@ mod tests {
         assert_eq!(read_text(&path, 3).unwrap(), "64\n");
         let long = read_text(&path, 2).unwrap_err().to_string();
         assert!(long.contains("expected at most 2 bytes"), "{long}");
+        fs::write(&path, b"a \xff b\n").unwrap();
+        assert!(read_text(&path, 9).is_err());
+        assert_eq!(read_lossy(&path, 9).unwrap(), "a \u{fffd} b\n");
         fs::remove_dir_all(&directory).unwrap();
     }
 }

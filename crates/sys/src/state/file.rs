@@ -19,6 +19,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+/// So often a lock file may be removed between opening and locking it.
+const LOCKS_MAX: u32 = 100;
+
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Open {
@@ -173,12 +176,22 @@ impl StateFolder {
         Err(Error::last(format!("rename to {to}"), &path))
     }
 
-    /// Takes a lock, whose file is made, with rights 0600, if it is not there: see [`LockFile::take`].
+    /// Takes a lock, whose file is made, with rights 0600, if it is not there: see [`LockFile::take`]. What
+    /// is held has the name in this moment: whoever removes a lock file holds it, and whoever opened it just
+    /// before then has a lock that nobody else sees.
     ///
     /// # Errors
     /// As [`StateFolder::open_file`].
     pub fn lock(&self, name: &str) -> Result<std::result::Result<LockFile, Holder>> {
-        LockFile::take_open(self.file(name, Open::Lock, 0o600)?, &self.path().join(name))
+        let path = self.path().join(name);
+        for _ in 0..LOCKS_MAX {
+            match LockFile::take_open(self.file(name, Open::Lock, 0o600)?, &path)? {
+                Ok(lock) if !self.names(name, lock.file()) => {}
+                taken => return Ok(taken),
+            }
+        }
+        let found = format!("expected a lock that stays, found it removed {LOCKS_MAX} times");
+        Err(Error::new("lock", &path, io::Error::other(found)))
     }
 
     /// Who holds a lock; None if nobody does, or it is not there.

@@ -21,28 +21,37 @@ fn refusal<T>(done: Result<T>) -> String {
 
 #[test]
 fn what_others_can_replace_is_not_roots() {
-    let place = place("roots");
     if !crate::schedule::is_root() {
         println!("skipped: needs root, to make what belongs to others");
         return;
     }
-    fs::create_dir_all(place.join("own")).unwrap();
-    fs::create_dir_all(place.join("other")).unwrap();
-    for folder in ["own", "other"] {
-        fs::write(place.join(folder).join("file"), "").unwrap();
-        fs::set_permissions(place.join(folder), fs::Permissions::from_mode(0o755)).unwrap();
+    // No folder above it may be sticky, as the one for temporary files is.
+    let place = PathBuf::from(format!("/run/baro-state-{}-roots", std::process::id()));
+    let _ = fs::remove_dir_all(&place);
+    for (folder, mode) in [("own", 0o755), ("other", 0o755), ("sticky", 0o1777)] {
+        fs::create_dir_all(place.join(folder).join("below")).unwrap();
+        for file in ["file", "below/file"] {
+            fs::write(place.join(folder).join(file), "").unwrap();
+        }
+        fs::set_permissions(place.join(folder), fs::Permissions::from_mode(mode)).unwrap();
     }
     chown(place.join("other"), Some(12_345), None).unwrap();
     let own = place.join("own/file");
     assert!(super::place_of_roots(&own).unwrap().ends_with("own/file"));
     let said = super::place_of_roots(&place.join("other/file")).unwrap_err().to_string();
     assert!(said.contains("other") && said.contains("12345"), "{said}");
+    // Once it is gone, the name is anybody's.
+    for file in ["sticky/file", "sticky/below/file"] {
+        let said = super::place_of_roots(&place.join(file)).unwrap_err().to_string();
+        assert!(said.contains("sticky") && said.contains("mode 1777"), "{said}");
+    }
     // By a link that root made.
     symlink(place.join("other/file"), place.join("own/link")).unwrap();
     assert!(super::place_of_roots(&place.join("own/link")).is_err());
     fs::set_permissions(&own, fs::Permissions::from_mode(0o666)).unwrap();
     assert!(super::place_of_roots(&own).unwrap_err().to_string().contains("mode 0666"));
     assert!(super::place_of_roots(&place.join("none")).is_err());
+    assert!(super::place_of_roots(Path::new("/")).is_err());
     fs::remove_dir_all(&place).unwrap();
 }
 

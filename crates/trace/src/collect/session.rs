@@ -3,11 +3,13 @@
 //! The file is made beside its final name and gets that name when it is whole, so a trace that is
 //! there was finished; what a killed recorder left ends in `.part` and can be read as well.
 //!
-//! Two recordings never write one file: who comes second to a name is refused it.
+//! Two recordings never write one file: who comes second to a name is refused it. What was written is read
+//! again through the open file, never by its name, which is the folder's owner's to exchange.
 //!
 //! Invariant: a recording that cannot go on (a full disk) ends with an error, leaves what was
 //! written as a `.part`, and the tracer as it was. Held by
-//! `a_full_disk_ends_a_recording_and_nothing_else` and `two_recordings_at_once_are_both_whole`.
+//! `a_full_disk_ends_a_recording_and_nothing_else`, `two_recordings_at_once_are_both_whole` and
+//! `what_takes_the_place_of_a_trace_is_neither_waited_for_nor_read`.
 
 use super::ring::{Ring, Shortfall};
 use super::{CollectError, Options, Recorder, Summary};
@@ -18,7 +20,8 @@ use crate::watch::{Only, Seen, Watch};
 use baro_sys::{clock, files, task};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// How often the kernel's buffers are emptied. With 4 MiB for each processor they hold what comes
@@ -67,6 +70,7 @@ pub trait Beside: std::fmt::Debug + Send {
 #[derive(Debug)]
 pub struct Session {
     recorder: Recorder<BufWriter<File>>,
+    written: Written,
     path: PathBuf,
     part: PathBuf,
     next_ns: u64,
@@ -95,6 +99,8 @@ impl Session {
         let file = files::create_new(&part).map_err(|error| output(&part, error))?;
         // By this a `.part` that is written is told from one that was left.
         files::hold(&file);
+        let written = Written::of(&file)
+            .map_err(|source| CollectError::Output { path: part.clone(), source })?;
         let file = BufWriter::with_capacity(WRITE_BYTES, file);
         let formats = beside.as_ref().map_or_else(Vec::new, |beside| beside.formats());
         let recorder = Recorder::start_beside(options, &formats, file).inspect_err(|_| {
@@ -105,7 +111,8 @@ impl Session {
             beside.lay_out(page, entry);
         }
         let next_ns = clock::monotonic_ns();
-        Ok(Self { recorder, path: path.to_owned(), part, next_ns, ring: None, beside })
+        let path = path.to_owned();
+        Ok(Self { recorder, written, path, part, next_ns, ring: None, beside })
     }
 
     /// From now on keeps only what is not older than `keep_ns`, in memory, up to `bytes_max`, and
@@ -207,9 +214,15 @@ impl Session {
             self.recorder.note_ending(&mut |_| None)?;
         }
         self.recorder.stop()?;
-        let addresses = self.addresses()?;
+        let addresses = addresses(&mut self.written)?;
         let (file, summary) = self.recorder.finish(addresses)?;
-        drop(file);
+        if !files::is_at(file.get_ref(), &self.part) {
+            let found = "expected the file that was recorded into, found that its name was taken away or \
+                         given to another while recording; record into a folder that is yours alone";
+            let source = std::io::Error::other(found);
+            return Err(CollectError::Output { path: self.part, source });
+        }
+        drop((file, self.written));
         files::rename(&self.part, &self.path).map_err(|error| output(&self.path, error))?;
         Ok(summary)
     }
@@ -219,8 +232,8 @@ impl Session {
     /// # Errors
     /// Those of removing the file.
     pub fn discard(self) -> Result<(), CollectError> {
-        let Self { recorder, part, .. } = self;
-        drop(recorder);
+        let Self { recorder, written, part, .. } = self;
+        drop((recorder, written));
         files::remove(&part).map_err(|error| output(&part, error))
     }
 
@@ -229,18 +242,48 @@ impl Session {
     pub fn recorder(&self) -> &Recorder<BufWriter<File>> {
         &self.recorder
     }
+}
 
-    /// Addresses in the stacks that were recorded.
-    fn addresses(&self) -> Result<BTreeSet<u64>, CollectError> {
-        let file = files::open(&self.part).map_err(|error| CollectError::Output {
-            path: self.part.clone(),
-            source: std::io::Error::other(error.to_string()),
-        })?;
-        let mut trace = TraceFile::open(BufReader::new(file))?;
-        let limits = Limits { spans_max: 0, ..Limits::default() };
-        let line = Timeline::of(&mut trace, limits)?;
-        Ok(line.stacks.iter().flat_map(|(_, addresses)| addresses.to_vec()).collect())
+/// What was written, read at positions of its own: those of the writer are left alone.
+#[derive(Debug)]
+struct Written {
+    file: File,
+    at: u64,
+}
+
+impl Written {
+    fn of(file: &File) -> std::io::Result<Self> {
+        Ok(Self { file: file.try_clone()?, at: 0 })
     }
+}
+
+impl Read for &mut Written {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.file.read_at(into, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for &mut Written {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        let from = |base: u64, by: i64| base.checked_add_signed(by);
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => from(self.at, by),
+            SeekFrom::End(by) => from(self.file.metadata()?.len(), by),
+        };
+        self.at = at.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::InvalidInput))?;
+        Ok(self.at)
+    }
+}
+
+/// Addresses in the stacks that were recorded.
+fn addresses(written: &mut Written) -> Result<BTreeSet<u64>, CollectError> {
+    let mut trace = TraceFile::open(BufReader::new(written))?;
+    let limits = Limits { spans_max: 0, ..Limits::default() };
+    let line = Timeline::of(&mut trace, limits)?;
+    Ok(line.stacks.iter().flat_map(|(_, addresses)| addresses.to_vec()).collect())
 }
 
 fn output(path: &Path, error: baro_sys::Error) -> CollectError {

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use baro_sys::files;
+use baro_sys::lock::LockFile;
 use baro_sys::state::StateFolder;
 
 use super::{BOOT_ID, Journal};
@@ -132,10 +133,11 @@ impl Journal {
         notes.map(|note| (note.object, note.owner)).collect()
     }
 
-    /// Removes the folder of a journal in which nothing is left to undo, after its last owner.
+    /// Removes the folder of a journal in which nothing is left to undo, after its last owner. The lock is
+    /// taken before its file is removed: one that is held stays.
     ///
     /// # Errors
-    /// A journal or something that is not ours is in it; it stays.
+    /// [`Error::Held`]; a journal or something that is not ours is in it. It stays.
     pub fn remove_folder(state_dir: &Path) -> Result<(), Error> {
         let (Some(above), Some(name)) = (state_dir.parent(), state_dir.file_name()) else {
             return Ok(());
@@ -144,12 +146,23 @@ impl Journal {
             Err(error) if error.is_missing() => return Ok(()),
             folder => folder?,
         };
+        let lock = lock(&folder)?;
         folder.clear_temporaries(JOURNAL)?;
         if folder.list()?.iter().all(|name| name == LOCK) {
             folder.remove(LOCK)?;
         }
+        drop(lock);
         Ok(StateFolder::open(above)?.remove_folder(&name.to_string_lossy())?)
     }
+}
+
+/// Takes the lock of a journal's folder.
+pub(crate) fn lock(folder: &StateFolder) -> Result<LockFile, Error> {
+    folder.lock(LOCK)?.map_err(|holder| {
+        let said = folder.lock_said(LOCK).ok().flatten();
+        let owner = said.as_deref().and_then(Owner::parse);
+        Error::Held { lock: folder.path().join(LOCK), pid: holder.pid, owner }
+    })
 }
 
 /// Brings a journal that 0.1 left in the folder `before` into `folder`, where that folder is root's. From

@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
     // Drop-ins of groups that the profile has no more.
     remove_drop_ins(arguments, &folder, &files)?;
     for (path, text) in &files {
-        units::write(path, text)?;
+        units::write(&arguments.root, path, text)?;
         out!("{}: written", path.display());
     }
     tell(manager, NAME, &[&["daemon-reload"], &["enable", NAME], &["restart", NAME]])?;
@@ -178,9 +178,9 @@ fn remove_drop_ins(arguments: &Arguments, folder: &Path, keep: &[(PathBuf, Strin
         match look(&path, MARKER)? {
             There::Nothing => continue,
             There::Foreign if !arguments.replace => return Err(foreign(&path).into()),
-            _ => units::remove(&path)?,
+            _ => units::remove(&arguments.root, &path)?,
         }
-        units::remove_if_empty(&folder.join(name));
+        units::remove_if_empty(&arguments.root, &folder.join(name));
         out!("{}: removed", path.display());
     }
     Ok(())
@@ -193,14 +193,14 @@ fn remove(arguments: &Arguments, manager: bool, folder: &Path) -> Result<Outcome
         There::Nothing => out!("{}: not there", path.display()),
         _ => {
             tell(manager, NAME, &[&["disable", "--now", NAME]])?;
-            units::remove(&path)?;
+            units::remove(&arguments.root, &path)?;
             out!("{}: removed", path.display());
         }
     }
     remove_drop_ins(arguments, folder, &[])?;
     // Of an image nobody is told: what enabling there has made.
     let wanted = folder.join(WANTED).join(NAME);
-    units::remove(&wanted)?;
+    units::remove(&arguments.root, &wanted)?;
     tell(manager, NAME, &[&["daemon-reload"]])?;
     Ok(Outcome::Done)
 }

@@ -17,8 +17,10 @@ use super::hold::Held;
 use super::run::cut;
 use crate::failure::Result;
 use baro_share::{Asked, Weight};
-use baro_sys::files;
+use baro_sys::state::StateFolder;
+use baro_sys::{files, schedule};
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::Path;
 pub(super) use text::Group;
 
@@ -26,9 +28,12 @@ pub(super) use text::Group;
 /// read, which is to be less than what any input may take (docs/limits.md).
 const PROFILE_BYTES_MAX: u64 = 64 << 10;
 
-/// The groups of a profile, ready to be held.
+/// The groups of a profile, ready to be held. Root takes no profile that somebody else can write: its commands
+/// are started as root.
 pub(super) fn read(path: &Path) -> Result<Vec<Held>> {
-    groups(path)?
+    let text =
+        if schedule::is_root() { roots(path)? } else { files::read_text(path, PROFILE_BYTES_MAX)? };
+    parse(path, &text)?
         .into_iter()
         .map(|group| held(group).map_err(|error| in_file(path, &error)))
         .collect()
@@ -36,8 +41,38 @@ pub(super) fn read(path: &Path) -> Result<Vec<Held>> {
 
 /// The groups of a profile as they are written.
 pub(super) fn groups(path: &Path) -> Result<Vec<Group>> {
-    let text = files::read_text(path, PROFILE_BYTES_MAX)?;
-    text::parse(&text).map_err(|error| in_file(path, &error))
+    parse(path, &files::read_text(path, PROFILE_BYTES_MAX)?)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Vec<Group>> {
+    text::parse(text).map_err(|error| in_file(path, &error))
+}
+
+/// The text of a profile that nobody but root has written, and nobody can exchange while it is read. A link is
+/// followed once: what is checked and read is where it leads.
+fn roots(path: &Path) -> Result<String> {
+    // Of one that is not there, the sentence is that of reading.
+    let Ok(real) = path.canonicalize() else {
+        return Ok(files::read_text(path, PROFILE_BYTES_MAX)?);
+    };
+    let (Some(above), Some(name)) =
+        (real.parent(), real.file_name().and_then(|name| name.to_str()))
+    else {
+        return Err(in_file(path, &"expected the path of a file"));
+    };
+    let text =
+        StateFolder::open(above).and_then(|folder| folder.read_text(name, PROFILE_BYTES_MAX));
+    match text {
+        Ok(Some(text)) => Ok(text),
+        Ok(None) => Err(in_file(path, &"expected a file that stays, found it removed meanwhile")),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(format!(
+            "{error}; its commands would be root's: expected a profile that only root can write or \
+             replace; look at it and copy it there: install -m 644 {} /etc/barograph/share.toml",
+            path.display()
+        )
+        .into()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn in_file(path: &Path, error: &dyn std::fmt::Display) -> crate::failure::Failure {

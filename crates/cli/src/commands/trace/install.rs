@@ -12,7 +12,6 @@ use crate::commands::units::{self, There, UNITS, WANTED, look, plain, tell};
 use crate::failure::{Outcome, Result};
 use crate::size;
 use baro_sys::schedule;
-use baro_sys::state::StateFolder;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use unit::{HIDDEN, MARKER, NAME, Unit};
@@ -72,8 +71,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
                 .into(),
         );
     }
-    let folder_of_units = arguments.root.join(UNITS);
-    let path = folder_of_units.join(NAME);
+    let path = arguments.root.join(UNITS).join(NAME);
     let there = look(&path, MARKER)?;
     if there == There::Foreign && !arguments.replace {
         return Err(format!(
@@ -86,14 +84,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome> {
     let traces = arguments.root.join(folder.trim_start_matches('/'));
     let manager = is_here && Path::new("/run/systemd/system").exists();
     if arguments.remove {
-        return remove(manager, &folder_of_units, &traces, there);
+        return remove(&arguments.root, manager, &traces, there);
     }
     let text = text(arguments, folder)?;
     if is_here {
         units::check_is_roots(&std::env::current_exe()?)?;
     }
-    make_folder(&traces)?;
-    units::write(&path, &text)?;
+    // For root and its group: traces tell names of all processes. Nobody else may put anything there, since root
+    // removes the oldest ones.
+    units::make_folder(&arguments.root, &traces, 0o750)?;
+    units::write(&arguments.root, &path, &text)?;
     out!("{}: written", path.display());
     out!("{}: traces of calls that waited {}", traces.display(), arguments.over);
     // One that runs goes on with its old options until it is started anew.
@@ -133,28 +133,20 @@ fn visible(what: &str, path: &Path) -> Result<()> {
     }
 }
 
-/// Makes the folder for traces, for root and its group: they tell names of all processes. Nobody else may
-/// put anything there, since root removes the oldest ones.
-fn make_folder(path: &Path) -> Result<()> {
-    let Some(above) = path.parent() else { return Ok(()) };
-    StateFolder::make_all(above, 0o755)?;
-    StateFolder::make(path, 0o750)?;
-    Ok(())
-}
-
-fn remove(manager: bool, folder: &Path, traces: &Path, there: There) -> Result<Outcome> {
+fn remove(root: &Path, manager: bool, traces: &Path, there: There) -> Result<Outcome> {
+    let folder = root.join(UNITS);
     let path = folder.join(NAME);
     if there == There::Nothing {
         out!("{}: not there", path.display());
     } else {
         tell(manager, NAME, &[&["disable", "--now", NAME]])?;
-        units::remove(&path)?;
+        units::remove(root, &path)?;
         out!("{}: removed", path.display());
         tell(manager, NAME, &[&["daemon-reload"]])?;
     }
     // Of an image nobody is told: what enabling there has made.
-    units::remove(&folder.join(WANTED).join(NAME))?;
-    units::remove_if_empty(traces);
+    units::remove(root, &folder.join(WANTED).join(NAME))?;
+    units::remove_if_empty(root, traces);
     if traces.is_dir() {
         out!("{}: the traces stay", traces.display());
     }
