@@ -7,6 +7,10 @@
 use super::Knowledge;
 use crate::timeline::{Symbols, Timeline, named_addresses};
 use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Where groups of processors are in the first version. A group of the second may be called `cpu-x.slice`.
+const V1: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
 
 /// A limit of processors that a control group had.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +72,7 @@ fn quotas(text: &str) -> Vec<GroupQuota> {
             continue;
         };
         let path = words.next().unwrap_or("").to_owned();
-        let is_v2 = !path.starts_with("/sys/fs/cgroup/cpu");
+        let is_v2 = !V1.iter().any(|root| Path::new(&path).starts_with(root));
         groups.push(GroupQuota {
             quota_ns,
             period_ns,
@@ -98,11 +102,18 @@ pub(super) fn held_groups(facts: &BTreeMap<String, String>) -> Vec<GroupQuota> {
     held
 }
 
+impl GroupQuota {
+    /// Whether a task was seen in it.
+    pub(super) fn has(&self, pid: i32) -> bool {
+        self.tasks.binary_search(&pid).is_ok()
+    }
+}
+
 impl Knowledge {
     /// The group that a task is in, if its share of processors is limited and it was held for that within
     /// the trace; of a task that was seen in none the only group that was held, and false.
     pub(super) fn quota_of(&self, pid: i32) -> Option<(&GroupQuota, bool)> {
-        let own = self.held_groups.iter().find(|one| one.tasks.binary_search(&pid).is_ok());
+        let own = self.held_groups.iter().find(|one| one.has(pid));
         let only = self.held_groups.first().filter(|_| self.held_groups.len() == 1);
         own.or(only).map(|one| (one, own.is_some()))
     }
