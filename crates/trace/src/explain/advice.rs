@@ -220,10 +220,9 @@ fn no_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
     if link.known_by == Evidence::Absence {
         return None;
     }
-    let (device, _) = known.devices.iter().find(|(_, name)| **name == link.place)?;
-    let mut limits = known.group_limits.for_disk(*device).filter(|limit| limit.lasts);
+    let mut limits = known.group_limits.all().filter(|limit| limit.lasts);
     let limit = limits.find(|limit| link.evidence.contains(&limit.told()))?;
-    let (file, rule) = (limit.file.as_str(), limit.rule.as_str());
+    let (device, file, rule) = (limit.device, limit.file.as_str(), limit.rule.as_str());
     let none = match file.ends_with("/io.max") {
         true => format!("{device} rbps=max wbps=max riops=max wiops=max"),
         false => format!("{device} 0"),

@@ -5,9 +5,12 @@
 //! Held by `threads_that_were_there_before_are_of_their_process`.
 
 use super::Knowledge;
-use crate::timeline::{Symbols, Timeline, named_addresses};
-use std::collections::BTreeMap;
+use crate::timeline::{StackId, Symbols, Task, Timeline, named_addresses};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+
+/// The fact with tasks that are file systems.
+pub(crate) const FILE_SYSTEMS: &str = "file systems";
 
 /// Where groups of processors are in the first version. A group of the second may be called `cpu-x.slice`.
 const V1: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
@@ -54,6 +57,33 @@ pub(super) fn add_hangs(line: &Timeline, symbols: &mut Symbols) {
     for (address, name) in named_addresses(&line.named_functions) {
         symbols.add(address, address + 1, name);
     }
+}
+
+/// Tasks that waited for a request as a program that is a file system does.
+pub(super) fn file_systems(
+    line: &Timeline,
+    symbols: &Symbols,
+    facts: &BTreeMap<String, String>,
+) -> BTreeSet<i32> {
+    let is_one = |address: &u64| symbols.name(*address).is_some_and(|name| takes_requests(name));
+    let stacks: BTreeSet<StackId> = line
+        .stacks
+        .iter()
+        .filter(|(_, addresses)| addresses.iter().any(is_one))
+        .map(|(stack, _)| stack)
+        .collect();
+    let slept_so = |task: &Task| task.waits.iter().any(|wait| wait.stack.is_some_and(|one| stacks.contains(&one)));
+    let by_stack = line.tasks.iter().filter(|(_, task)| !stacks.is_empty() && slept_so(task));
+    let mut found: BTreeSet<i32> = by_stack.map(|(pid, _)| *pid).collect();
+    for (_, text) in facts.iter().filter(|(name, _)| name.starts_with(FILE_SYSTEMS)) {
+        found.extend(text.lines().filter_map(|line| line.trim().parse::<i32>().ok()));
+    }
+    found
+}
+
+/// Whether a function is where a program that is a file system waits for its next request.
+pub(crate) fn takes_requests(function: &str) -> bool {
+    function == "fuse_dev_do_read"
 }
 
 fn quotas(text: &str) -> Vec<GroupQuota> {
