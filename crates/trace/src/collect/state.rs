@@ -81,7 +81,8 @@ pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static 
     let mut found: Vec<Hang> = Vec::new();
     for (tid, state) in others.iter().take(SLEEPERS_MAX) {
         let Some(functions) = functions_of(*tid) else { continue };
-        if functions.iter().any(|name| takes_requests(name)) && file_systems.len() < TEXT_BYTES_MAX {
+        if functions.iter().any(|name| takes_requests(name)) && file_systems.len() < TEXT_BYTES_MAX
+        {
             let _ = writeln!(file_systems, "{tid}");
         }
         found.extend(hang(*tid, *state, functions, &mut since));
@@ -154,7 +155,8 @@ fn asleep<'a>(tasks: impl Iterator<Item = &'a (i32, i32)>) -> Vec<(i32, char)> {
 pub fn sleeps_for_storage(tid: i32) -> bool {
     state_of(tid) == Some('S')
         && storage_call(tid).is_some()
-        && functions_of(tid).is_some_and(|functions| hang(tid, 'S', functions, &mut |_| None).is_some())
+        && functions_of(tid)
+            .is_some_and(|functions| hang(tid, 'S', functions, &mut |_| None).is_some())
 }
 
 /// Tasks that sleep now as those do that wait for storage, with their states: D, S, or T.

@@ -20,7 +20,10 @@ impl Walk<'_> {
     /// way down.
     pub(super) fn disks_of(&self, device: Device) -> Vec<Device> {
         let has_requests = |one: Device| self.known.line.disks.contains_key(&one);
-        self.down(device, &|one| !has_requests(one)).into_iter().filter(|one| has_requests(*one)).collect()
+        self.down(device, &|one| !has_requests(one))
+            .into_iter()
+            .filter(|one| has_requests(*one))
+            .collect()
     }
 
     /// A device, the disk that it is a partition of, what that is made of, and so on.
@@ -69,8 +72,13 @@ impl Walk<'_> {
         let For { pid, way, span, .. } = asked;
         // Who gives requests to what is below is the kernel, for whoever has given them to the upper one.
         let asked = For { cause: Cause::Writeback, about: Some(device), ..asked };
-        let below: Vec<Device> =
-            self.known.stands.below(device).iter().flat_map(|lower| self.disks_of(*lower)).collect();
+        let below: Vec<Device> = self
+            .known
+            .stands
+            .below(device)
+            .iter()
+            .flat_map(|lower| self.disks_of(*lower))
+            .collect();
         let mut busiest: Option<(u64, Device, Node)> = None;
         for lower in below {
             self.looked(1);

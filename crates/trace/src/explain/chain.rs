@@ -239,7 +239,8 @@ impl<'a> Walk<'a> {
                 let about = self.device_of(one.pid, wait, span);
                 let done = self.io_that_ended(one.pid, span, wait, (one.cause, about));
                 // What only may have been a disk's end is told where nothing else is known of the worker.
-                let is_doubted = |done: &Node| one.cause == Cause::Other && done.known_by == Evidence::Absence;
+                let is_doubted =
+                    |done: &Node| one.cause == Cause::Other && done.known_by == Evidence::Absence;
                 match done {
                     Some(done) if !is_doubted(&done) => one.children.push(done),
                     done => {

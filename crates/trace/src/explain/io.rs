@@ -108,7 +108,8 @@ impl Walk<'_> {
     ) -> Option<Node> {
         let Found { device, work, is_shown } = self.disk(pid, span, wait, about)?;
         let way = self.way_of(pid, wait, span).or(work.ended_by());
-        let mut one = self.judged(device, &work, For { pid, cause: about.0, about: about.1, way, span });
+        let mut one =
+            self.judged(device, &work, For { pid, cause: about.0, about: about.1, way, span });
         // What was idle, and has no limit, says so itself.
         if !is_shown && one.known_by != Evidence::Absence {
             if one.known_by == Evidence::Event {
@@ -144,8 +145,7 @@ impl Walk<'_> {
         (cause, about): (Cause, Option<Device>),
     ) -> Option<Node> {
         let found = self.disk(pid, span, wait, (Cause::Unknown, about));
-        let Found { device, work, is_shown } =
-            found.filter(|found| found.work.ended.is_some())?;
+        let Found { device, work, is_shown } = found.filter(|found| found.work.ended.is_some())?;
         let way = self.way_of(pid, wait, span).or(work.ended_by());
         let mut one = self.judged(device, &work, For { pid, cause, about, way, span });
         let is_own = work.ended.is_some_and(|ended| ended.by == By::Waiter);
@@ -243,10 +243,8 @@ impl Walk<'_> {
             others_ns = work.programs_ns;
         }
         // Much that another had there for a moment was in nobody's way.
-        let others = own * 2 < work.bytes
-            && !is_own
-            && work.requests > 4
-            && others_ns * 2 > work.looked_ns;
+        let others =
+            own * 2 < work.bytes && !is_own && work.requests > 4 && others_ns * 2 > work.looked_ns;
         (if others { Cause::DeviceQueue } else { Cause::Device }, Evidence::Event, evidence)
     }
 
@@ -333,10 +331,7 @@ impl Walk<'_> {
 
 /// Whether the kernel gives to the disk what is waited for, and not who waits.
 fn is_given_by_kernel(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::Writeback | Cause::OrderedData | Cause::LogSpace | Cause::JournalBuffer
-    )
+    matches!(cause, Cause::Writeback | Cause::OrderedData | Cause::LogSpace | Cause::JournalBuffer)
 }
 
 /// It is concluded that this disk was waited for; what was below it is not told then.

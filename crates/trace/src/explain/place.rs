@@ -13,9 +13,9 @@ mod functions;
 
 use super::Cause;
 use functions::{
-    BUFFER_WAITS, FOLIO_LOCKS, FOLIO_WAITS, FREEZE_HOLDS, GENERIC, LOCK_OWNERS, LOCKS,
-    LOCAL, LOOP_WORKERS, OF_JOURNAL, PARTIAL_WRITES, PERCPU_LOCKS, REMOTE, REQUEST_WAITS, SWAP_READS, TELLING,
-    TIMERS,
+    BUFFER_WAITS, FOLIO_LOCKS, FOLIO_WAITS, FREEZE_HOLDS, GENERIC, LOCAL, LOCK_OWNERS, LOCKS,
+    LOOP_WORKERS, OF_JOURNAL, PARTIAL_WRITES, PERCPU_LOCKS, REMOTE, REQUEST_WAITS, SWAP_READS,
+    TELLING, TIMERS,
 };
 
 /// A layer of a stack.
@@ -44,8 +44,6 @@ pub struct Place {
     pub is_loop_worker: bool,
     /// Whether what is waited for is in swap.
     pub is_swap: bool,
-    /// Whether a program or a server has what is waited for, and no disk of this machine.
-    pub is_remote: bool,
     /// Whether the kernel was to wake the task when a time is over, if nothing comes before.
     pub is_timed: bool,
     /// The innermost function that is not of the scheduler or of locks.
@@ -119,7 +117,6 @@ impl Place {
             None => self.is_io,
         };
         if let Some(name) = by.filter(|_| is_io && !self.has(Cause::Reclaim)) {
-            self.is_remote = true;
             self.add(Cause::Daemon, name);
         }
     }

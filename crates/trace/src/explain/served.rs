@@ -36,7 +36,8 @@ impl Knowledge {
     /// Whether a task, or the process that it is a thread of, was seen to take requests as a file system.
     fn is_file_system(&self, pid: i32) -> bool {
         let process = self.line.tasks.get(&pid).and_then(|task| task.parent);
-        self.file_systems.contains(&pid) || process.is_some_and(|one| self.file_systems.contains(&one))
+        self.file_systems.contains(&pid)
+            || process.is_some_and(|one| self.file_systems.contains(&one))
     }
 }
 

@@ -72,7 +72,9 @@ pub(super) fn file_systems(
         .filter(|(_, addresses)| addresses.iter().any(is_one))
         .map(|(stack, _)| stack)
         .collect();
-    let slept_so = |task: &Task| task.waits.iter().any(|wait| wait.stack.is_some_and(|one| stacks.contains(&one)));
+    let slept_so = |task: &Task| {
+        task.waits.iter().any(|wait| wait.stack.is_some_and(|one| stacks.contains(&one)))
+    };
     let by_stack = line.tasks.iter().filter(|(_, task)| !stacks.is_empty() && slept_so(task));
     let mut found: BTreeSet<i32> = by_stack.map(|(pid, _)| *pid).collect();
     for (_, text) in facts.iter().filter(|(name, _)| name.starts_with(FILE_SYSTEMS)) {

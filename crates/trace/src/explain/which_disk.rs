@@ -70,7 +70,8 @@ impl Walk<'_> {
         let (device, work) = likeliest;
         // A disk in use by others ends requests at any time: one of those is shown only if no other disk may be it.
         let is_end = ends.is_some_and(|ended| {
-            let is_one = || fitting.iter().all(|one| *one == device || self.stands_on(*one, device));
+            let is_one =
+                || fitting.iter().all(|one| *one == device || self.stands_on(*one, device));
             ended.fits && (ended.by > By::Other || is_one())
         });
         let is_any = is_about || own || meanwhile || is_before || is_only || is_end;
@@ -108,8 +109,9 @@ impl Walk<'_> {
         let of_them = works.iter().map(|(device, _)| *device).find(|one| is_top(*one));
         of_them.or_else(|| {
             self.known.stands.composed().find(|one| is_top(*one))?;
-            let oldest = |(_, work): &&&(Device, Work)| work.oldest_ns.unwrap_or(u64::MAX);
-            works.iter().min_by_key(oldest).map(|(device, _)| *device)
+            let lasting =
+                works.iter().filter_map(|(device, work)| Some((work.oldest_ns?, *device)));
+            lasting.min().map(|(_, device)| device)
         })
     }
 

@@ -76,7 +76,8 @@ fn io_that_a_disk_ended_is_not_a_programs() {
     };
     let own = |scene: &mut Scene| scene.request(10, 101, 599, 4096);
     assert_eq!(told(DIRECT, 45, &own), ["direct_io", "device"]);
-    let passed = format!("{READ} < ext4_file_read_iter < backing_file_read_iter < fuse_file_read_iter");
+    let passed =
+        format!("{READ} < ext4_file_read_iter < backing_file_read_iter < fuse_file_read_iter");
     let reads = |scene: &mut Scene| {
         own(scene);
         scene.line.disks.get_mut(&DEVICE).unwrap().requests[0].class = Name::new(b"R");
@@ -223,9 +224,10 @@ fn a_limit_of_a_disk_holds_back_what_comes_to_those_below() {
         scene.request_of(OTHER, 10, (590, 599), 4096);
         scene.fact("/sys/fs/cgroup/a/io.max", "253:0 wbps=4096");
         scene.fact("limited groups", "group /sys/fs/cgroup/a\nof 10\nothers 9");
-        let mounts = mounts.iter().zip(30..).map(|(device, id)| {
-            format!("{id} 1 {device} / /data rw - ext4 /dev/x rw\n")
-        });
+        let mounts = mounts
+            .iter()
+            .zip(30..)
+            .map(|(device, id)| format!("{id} 1 {device} / /data rw - ext4 /dev/x rw\n"));
         scene.fact("/proc/self/mountinfo", &mounts.collect::<String>());
         let call = scene.told();
         let lifts = call.advice.first().map(|one| one.writes[0].text.clone());
