@@ -215,7 +215,7 @@ impl<'a> Walk<'a> {
             Cause::Stopped => self.continued(one, wait),
             cause if cause.is_io() || cause == Cause::Device => {
                 if let Some(by) = self.server(one, wait, span) {
-                    self.ended_by_program(one, by, span);
+                    self.ended_by_program(one, by, wait, span);
                     return;
                 }
                 let about = self.device_of(one.pid, wait, span);

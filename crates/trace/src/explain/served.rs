@@ -58,11 +58,11 @@ impl Walk<'_> {
     }
 
     /// A task of a program ended a sleep for I/O: it is a file system if that was seen, or had what was waited for.
-    pub(super) fn ended_by_program(&mut self, one: &mut Node, by: Waker, span: Span) {
+    pub(super) fn ended_by_program(&mut self, one: &mut Node, by: Waker, wait: &Wait, span: Span) {
         let answers = |ask: &crate::timeline::Ask| ask.answered_by == Some(by.pid);
         let task = self.known.line.tasks.get(&one.pid);
         let is_answer = task.and_then(|task| task.asked(span.begin_ns)).is_some_and(answers);
-        let evidence = self.told_waker(by, span);
+        let evidence = self.told_waker(by, wait, span);
         let children = self.of_another(by.pid, span);
         if !is_answer && !self.known.is_file_system(by.pid) {
             add(&mut one.evidence, &evidence);
@@ -79,7 +79,7 @@ impl Walk<'_> {
     pub(super) fn served(&mut self, one: &mut Node, wait: &Wait, span: Span) {
         match wait.waker {
             Some(by) if by.context == Context::Task && by.pid > 0 => {
-                let evidence = self.told_waker(by, span);
+                let evidence = self.told_waker(by, wait, span);
                 add(&mut one.evidence, &evidence);
                 if !self.is_worker(by.pid) {
                     one.children = self.of_another(by.pid, span);
@@ -91,8 +91,16 @@ impl Walk<'_> {
         }
     }
 
-    fn told_waker(&self, by: Waker, span: Span) -> String {
-        let call = self.call_of_waker(by, span);
+    /// The last call of a task is told only if it was in it still.
+    fn told_waker(&self, by: Waker, wait: &Wait, span: Span) -> String {
+        let is_in = |woken_ns: u64| {
+            let calls = self.known.line.tasks.get(&by.pid).map_or(&[][..], |task| &task.calls);
+            let after = calls.partition_point(|call| call.begin_ns <= woken_ns);
+            let last = after.checked_sub(1).and_then(|last| calls.get(last));
+            last.is_some_and(|last| last.end_ns.is_none_or(|end_ns| end_ns >= woken_ns))
+        };
+        let is_known = by.call.is_some() || wait.woken_ns.is_none_or(is_in);
+        let call = self.call_of_waker(by, span).filter(|_| is_known);
         let call = call.map_or(String::new(), |call| format!(" in {call}()"));
         format!("ended by {}{call}", self.known.who(by.pid))
     }

@@ -65,7 +65,7 @@ pub(super) fn file_systems(
     symbols: &Symbols,
     facts: &BTreeMap<String, String>,
 ) -> BTreeSet<i32> {
-    let is_one = |address: &u64| symbols.name(*address).is_some_and(|name| takes_requests(name));
+    let is_one = |address: &u64| symbols.name(*address).is_some_and(takes_requests);
     let stacks: BTreeSet<StackId> = line
         .stacks
         .iter()
