@@ -9,6 +9,7 @@ import os
 import random
 import time
 
+from fuse import slow_file
 from kinds import BEHIND, KINDS, SLOW_READ, kind
 from stage import MIB, Task, aligned, appends, ext4, once, put, until
 
@@ -139,3 +140,16 @@ def writeback_beside_a_busy_disk(run_):
             call("fdatasync", os.fdatasync, file)
 
         beside(run_, one, act)
+
+
+@kind("daemon")
+def fuse_read_beside_a_busy_disk(run_):
+    """reads of a file system that is a program, which takes 0.2 s for each"""
+    with slow_file(0.2) as path:
+
+        def act(call):
+            file = os.open(path, os.O_RDONLY)
+            for index in range(5):
+                call("pread64", os.pread, file, 4096, (3 + 3000 * index) * 4096)
+
+        beside(run_, None, act)

@@ -15,6 +15,7 @@
 //! part explains. Held by `parts_of_a_wait_do_not_exceed_it`.
 
 mod advice;
+mod below;
 mod calls;
 mod cause;
 mod chain;
@@ -30,6 +31,7 @@ mod mounts;
 pub mod place;
 mod processor;
 mod returned;
+mod served;
 mod slept;
 mod soft;
 mod stands;
@@ -44,6 +46,7 @@ pub use cause::{Cause, Evidence};
 pub use drawn::drawn;
 pub use json::to_json;
 pub(crate) use soft::{ASYNCHRONOUS, FILE_LOCKS};
+pub(crate) use tasks::{FILE_SYSTEMS, takes_requests};
 pub use text::describe;
 
 use crate::file::{FOCUS, Machine, TraceFile};
@@ -84,6 +87,8 @@ pub struct Knowledge {
     group_limits: group_limits::GroupLimits,
     /// Control groups whose share of processors was used up.
     held_groups: Vec<tasks::GroupQuota>,
+    /// Tasks that were seen to take requests as a file system.
+    file_systems: BTreeSet<i32>,
 }
 
 /// What is told.
@@ -279,6 +284,7 @@ impl Knowledge {
             (index::Index::of(&line, arch.as_deref()), mounts::mounts_by_device(&facts));
         let stands = stands::Stands::of(&facts, &devices, &mounts);
         let held_groups = tasks::held_groups(&facts);
+        let file_systems = tasks::file_systems(&line, &symbols, &facts);
         let group_limits = group_limits::GroupLimits::of(&facts, &line);
         Self {
             line,
@@ -296,6 +302,7 @@ impl Knowledge {
             stands,
             group_limits,
             held_groups,
+            file_systems,
         }
     }
 
@@ -397,6 +404,11 @@ impl Knowledge {
     fn fact(&self, path: &str) -> Option<&str> {
         let last = self.facts.get(&format!("{path}{}", stands::AT_END));
         last.or_else(|| self.facts.get(path)).map(String::as_str)
+    }
+
+    /// Devices that were mounted.
+    fn mounted_devices(&self) -> impl Iterator<Item = Device> {
+        self.mounts.keys().filter_map(|device| stands::device_of(device))
     }
 
     fn place(&self, stack: Option<StackId>) -> Option<&Place> {

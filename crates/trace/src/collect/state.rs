@@ -1,5 +1,5 @@
-//! What a recording cannot see in events: threads that were there before, and tasks that sleep when it begins
-//! or ends.
+//! What a recording cannot see in events: threads that were there before, tasks that sleep when it begins or ends,
+//! and programs that are file systems.
 //!
 //! All of it goes into the trace as facts, text that [`crate::timeline`] and [`crate::explain`] read. Only
 //! tasks that sleep as those do that wait for storage have their stack read.
@@ -13,6 +13,7 @@
 
 use crate::calls;
 use crate::explain::place::Place;
+use crate::explain::{FILE_SYSTEMS, takes_requests};
 use baro_sys::{clock, files, schedule, task};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -61,8 +62,8 @@ pub(super) fn tasks() -> Vec<(i32, i32)> {
     tasks
 }
 
-/// Threads and hangs.
-pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static str, String); 2] {
+/// Threads, hangs, and programs that are file systems.
+pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static str, String); 3] {
     let tasks = tasks();
     let mut threads = String::new();
     for (tid, tgid) in tasks.iter().filter(|(tid, tgid)| tid != tgid) {
@@ -76,12 +77,19 @@ pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static 
     let mut since = |tid| since(tid).or_else(|| clocks.left_processor_ns(tid));
     let mut hangs = format!("at {}\n", clock::monotonic_ns());
     let others = asleep(tasks.iter().filter(|(_, tgid)| *tgid != own));
-    let looked = others.iter().take(SLEEPERS_MAX);
-    let found: Vec<Hang> =
-        looked.filter_map(|(tid, state)| hang(*tid, *state, &mut since)).collect();
+    let mut file_systems = String::new();
+    let mut found: Vec<Hang> = Vec::new();
+    for (tid, state) in others.iter().take(SLEEPERS_MAX) {
+        let Some(functions) = functions_of(*tid) else { continue };
+        if functions.iter().any(|name| takes_requests(name)) && file_systems.len() < TEXT_BYTES_MAX
+        {
+            let _ = writeln!(file_systems, "{tid}");
+        }
+        found.extend(hang(*tid, *state, functions, &mut since));
+    }
     let unseen = others.len().saturating_sub(SLEEPERS_MAX);
     write_hangs(&mut hangs, found, unseen);
-    [(THREADS, threads), (HANGS, hangs)]
+    [(THREADS, threads), (HANGS, hangs), (FILE_SYSTEMS, file_systems)]
 }
 
 /// As many as there is room for: of each wait, which is a state and a stack, the one that has lasted longest,
@@ -147,7 +155,8 @@ fn asleep<'a>(tasks: impl Iterator<Item = &'a (i32, i32)>) -> Vec<(i32, char)> {
 pub fn sleeps_for_storage(tid: i32) -> bool {
     state_of(tid) == Some('S')
         && storage_call(tid).is_some()
-        && hang(tid, 'S', &mut |_| None).is_some()
+        && functions_of(tid)
+            .is_some_and(|functions| hang(tid, 'S', functions, &mut |_| None).is_some())
 }
 
 /// Tasks that sleep now as those do that wait for storage, with their states: D, S, or T.
@@ -158,12 +167,21 @@ pub fn sleepers() -> Vec<(i32, char)> {
     found
 }
 
-fn hang(tid: i32, state: char, since: &mut dyn FnMut(i32) -> Option<u64>) -> Option<Hang> {
-    let call = call_of(tid);
+/// The functions that a task is in, the innermost first.
+fn functions_of(tid: i32) -> Option<Vec<String>> {
     let stack = text(Path::new(&format!("/proc/{tid}/stack")))?;
-    let functions: Vec<&str> = stack.lines().filter_map(function).collect();
+    Some(stack.lines().filter_map(function).map(str::to_owned).collect())
+}
+
+fn hang(
+    tid: i32,
+    state: char,
+    functions: Vec<String>,
+    since: &mut dyn FnMut(i32) -> Option<u64>,
+) -> Option<Hang> {
+    let call = call_of(tid);
     // The kernel's own tasks wait so for work, and a pipe that is empty is no hang.
-    let place = Place::of(functions.iter().map(|name| Some(*name)));
+    let place = Place::of(functions.iter().map(|name| Some(name.as_str())));
     if functions.is_empty() || state == 'S' && place.layers.is_empty() || is_idle(&functions) {
         return None;
     }
@@ -219,7 +237,7 @@ fn last_on_processor_ns(path: &Path) -> Option<u64> {
     ms.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(ns).filter(|ns| *ns != 0)
 }
 
-fn is_idle(functions: &[&str]) -> bool {
+fn is_idle(functions: &[String]) -> bool {
     let waits = [
         "worker_thread",
         "rcu_gp_kthread",
@@ -227,7 +245,7 @@ fn is_idle(functions: &[&str]) -> bool {
         "rescuer_thread",
         "smpboot_thread_fn",
     ];
-    functions.first().is_some_and(|name| waits.contains(name))
+    functions.first().is_some_and(|name| waits.contains(&name.as_str()))
 }
 
 /// `[<0>] folio_wait_bit+0x1/0x2 [module]`
@@ -271,7 +289,8 @@ mod tests {
 
     #[test]
     fn this_machine_has_a_state() {
-        let [(_, threads), (_, hangs)] = of_tasks(&mut |_| None);
+        let [(_, threads), (_, hangs), (_, file_systems)] = of_tasks(&mut |_| None);
+        assert!(file_systems.lines().all(|line| line.parse::<i32>().is_ok()), "{file_systems}");
         let numbers = |line: &str| line.split(' ').all(|word| word.parse::<i32>().is_ok());
         assert!(threads.lines().all(numbers), "{threads}");
         assert!(hangs.starts_with("at "), "{hangs}");

@@ -142,10 +142,7 @@ fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
             "writers do not look for free memory themselves",
             "that memory is missing elsewhere",
         )],
-        Cause::Cpu => {
-            let is_quota = call.chain.iter().any(|link| link.detail == Some("cpu_quota"));
-            one(is_quota.then(|| no_quota(known, call)))
-        }
+        Cause::Cpu => one(no_quota(known, call)),
         Cause::MetadataRead => one(readahead(known, call)),
         cause => of_journal(known, call, cause),
     }
@@ -223,10 +220,9 @@ fn no_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
     if link.known_by == Evidence::Absence {
         return None;
     }
-    let (device, _) = known.devices.iter().find(|(_, name)| **name == link.place)?;
-    let mut limits = known.group_limits.for_disk(*device).filter(|limit| limit.lasts);
+    let mut limits = known.group_limits.all().filter(|limit| limit.lasts);
     let limit = limits.find(|limit| link.evidence.contains(&limit.told()))?;
-    let (file, rule) = (limit.file.as_str(), limit.rule.as_str());
+    let (device, file, rule) = (limit.device, limit.file.as_str(), limit.rule.as_str());
     let none = match file.ends_with("/io.max") {
         true => format!("{device} rbps=max wbps=max riops=max wiops=max"),
         false => format!("{device} 0"),
@@ -251,11 +247,13 @@ fn no_writeback_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
     })
 }
 
-fn no_quota(known: &Knowledge, call: &SlowCall) -> Advice {
-    let held = call.chain.iter().find(|link| link.detail == Some("cpu_quota"));
-    let group = held.and_then(|link| known.quota_of(link.pid)).map(|(group, _)| group);
+fn no_quota(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
+    // That a group was held while a task of another waited is no reason to lift its limit.
+    let mut held = call.chain.iter().filter(|link| link.detail == Some("cpu_quota"));
+    let held = held.find(|link| link.known_by != Evidence::Absence)?;
+    let group = known.quota_of(held.pid).filter(|(_, is_member)| *is_member);
     let (effect, price) = ("the group runs when it could", "others run later");
-    match group {
+    Some(match group.map(|(group, _)| group) {
         Some(group) if group.is_v2 => {
             // With its period, as the kernel shows it.
             let none = format!("max {}", group.period_ns / 1_000);
@@ -270,7 +268,7 @@ fn no_quota(known: &Knowledge, call: &SlowCall) -> Advice {
             effect,
             price,
         ),
-    }
+    })
 }
 
 fn readahead(known: &Knowledge, call: &SlowCall) -> Option<Advice> {

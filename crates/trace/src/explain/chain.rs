@@ -211,8 +211,13 @@ impl<'a> Walk<'a> {
                 self.asynchronous(one, wait, span);
             }
             Cause::Freeze => self.frozen(one, wait, span),
+            Cause::Daemon => self.served(one, wait, span),
             Cause::Stopped => self.continued(one, wait),
             cause if cause.is_io() || cause == Cause::Device => {
+                if let Some(by) = self.server(one, wait, span) {
+                    self.ended_by_program(one, by, wait, span);
+                    return;
+                }
                 let about = self.device_of(one.pid, wait, span);
                 // The log itself may be on a disk of its own.
                 let log = about.filter(|_| cause == Cause::JournalWrite);
@@ -232,10 +237,19 @@ impl<'a> Walk<'a> {
             // A disk's driver ends its requests in a worker of the kernel.
             Some(waker) if !one.cause.is_lock() && self.is_worker(waker.pid) => {
                 let about = self.device_of(one.pid, wait, span);
-                let done = self.io_that_ended(one.pid, span, wait, about);
+                let done = self.io_that_ended(one.pid, span, wait, (one.cause, about));
+                // What only may have been a disk's end is told where nothing else is known of the worker.
+                let is_doubted =
+                    |done: &Node| one.cause == Cause::Other && done.known_by == Evidence::Absence;
                 match done {
-                    Some(done) => one.children.push(done),
-                    None => one.children = self.of_another(waker.pid, span),
+                    Some(done) if !is_doubted(&done) => one.children.push(done),
+                    done => {
+                        one.children = self.of_another(waker.pid, span);
+                        let is_known = |child: &Node| child.cause != Cause::Unknown;
+                        if let Some(done) = done.filter(|_| !one.children.iter().any(is_known)) {
+                            one.children = vec![done];
+                        }
+                    }
                 }
             }
             Some(waker) if waker.context == Context::Task && waker.pid != 0 => {
@@ -249,7 +263,7 @@ impl<'a> Walk<'a> {
             Some(_) if one.cause == Cause::Other => {
                 let is_timed = self.known.place(wait.stack).is_some_and(|place| place.is_timed);
                 let about = self.device_of(one.pid, wait, span);
-                match (is_timed, self.io_that_ended(one.pid, span, wait, about)) {
+                match (is_timed, self.io_that_ended(one.pid, span, wait, (one.cause, about))) {
                     (_, Some(done)) => one.children.push(done),
                     (true, None) => {
                         one.cause = Cause::Timer;
@@ -269,7 +283,7 @@ impl<'a> Walk<'a> {
             }
             Some(_) => {
                 let about = self.device_of(one.pid, wait, span);
-                one.children.extend(self.io_that_ended(one.pid, span, wait, about));
+                one.children.extend(self.io_that_ended(one.pid, span, wait, (one.cause, about)));
             }
             None if one.cause == Cause::Other && one.place.is_empty() => {
                 one.cause = Cause::Unknown;
@@ -413,7 +427,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether a task is one of the kernel's workers.
-    fn is_worker(&self, pid: i32) -> bool {
+    pub(super) fn is_worker(&self, pid: i32) -> bool {
         let name = self.known.line.task_name(pid);
         name.is_some_and(|name| {
             [&b"kworker"[..], b"loop", b"ksoftirqd"]
@@ -513,13 +527,15 @@ pub(super) fn add(evidence: &mut String, more: &str) {
     evidence.push_str(more);
 }
 
-/// Joins nodes of the same task and cause, the longest first; of evidence the longest node's stays.
+/// Joins nodes of the same task and cause that are known, and those that are not, the longest first; of evidence the longest node's stays.
 pub(super) fn merge(mut nodes: Vec<Node>) -> Vec<Node> {
     nodes.sort_by(|a, b| b.ns.cmp(&a.ns).then(a.begin_ns.cmp(&b.begin_ns)));
     let mut merged: Vec<Node> = Vec::new();
-    let mut places: HashMap<(i32, Cause), usize> = HashMap::new();
+    let mut places: HashMap<(i32, Cause, bool), usize> = HashMap::new();
     for node in nodes {
-        let place = *places.entry((node.pid, node.cause)).or_insert(merged.len());
+        // One that nothing shows leaves those that are known what they are.
+        let key = (node.pid, node.cause, node.known_by == Evidence::Absence);
+        let place = *places.entry(key).or_insert(merged.len());
         match merged.get_mut(place) {
             Some(one) => {
                 one.ns += node.ns;

@@ -12,6 +12,7 @@
 //! `a_limit_explains_only_waits_of_its_time`.
 
 use super::chain::{Span, Walk};
+use super::io::For;
 use super::members::{Member, Members};
 use super::stands::{AT_END, device_of};
 use super::{Cause, Knowledge, history};
@@ -34,7 +35,7 @@ pub(super) enum Way {
 /// A limit that a group has for a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Limit {
-    device: Device,
+    pub(super) device: Device,
     way: Way,
     per_s: u64,
     /// Whether it counts requests, and not bytes.
@@ -86,9 +87,9 @@ impl GroupLimits {
         all
     }
 
-    /// The limits for a disk.
-    pub(super) fn for_disk(&self, device: Device) -> impl Iterator<Item = &Limit> {
-        self.limits.iter().filter(move |one| one.device == device)
+    /// All limits.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Limit> {
+        self.limits.iter()
     }
 }
 
@@ -183,16 +184,16 @@ pub(super) struct Fits<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The limit that holds what a task waits for, of several the tightest; None: none fits.
+    /// The limit that holds what a task waits for, of several the tightest; None: none fits. What has not come to
+    /// a disk may be held back on one that stands on it.
     pub(super) fn group_limit(
         &self,
-        pid: i32,
         device: Device,
-        way: Option<Way>,
-        span: Span,
+        asked: For,
         request_bytes: Option<u64>,
     ) -> Option<Fits<'a>> {
         let known = self.known;
+        let For { pid, way, span, about, .. } = asked;
         let for_whom = self.for_whom(pid, span);
         let serves_others = known.is_kernels(pid)
             || self
@@ -201,15 +202,28 @@ impl<'a> Walk<'a> {
         let mut best: Option<(Member, &Limit)> = None;
         let mut is_doubtful = way.is_none();
         let bytes = request_bytes.unwrap_or(REQUEST_BYTES);
-        for limit in known.group_limits.for_disk(device) {
+        for limit in known.group_limits.all() {
             self.looked(1);
-            if way.is_some_and(|way| way != limit.way) || !limit.is_set_within(span) {
+            let is_here = limit.device == device;
+            // One that has requests of its own is judged by them.
+            let is_above = || {
+                !known.line.disks.contains_key(&limit.device)
+                    && self.all_below(limit.device).contains(&device)
+            };
+            if !is_here && !is_above()
+                || way.is_some_and(|way| way != limit.way)
+                || !limit.is_set_within(span)
+            {
                 continue;
             }
+            self.looked(for_whom.len() as u64);
             let member =
                 for_whom.iter().map(|task| known.is_in_group(limit, *task, span.begin_ns)).max();
             let member = member.filter(|one| *one != Member::No || !serves_others);
-            let member = member.unwrap_or(Member::Unknown);
+            let mut member = member.unwrap_or(Member::Unknown);
+            if member != Member::No && !is_here && !self.came_through(limit.device, device, about) {
+                member = Member::Unknown;
+            }
             is_doubtful |= member == Member::Unknown;
             let rank = |member: Member| member.min(Member::ByParent);
             let is_better = best.is_none_or(|(of, before)| {
@@ -293,7 +307,7 @@ mod tests {
         let facts = facts.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
         let all = GroupLimits::of(&facts, &Timeline::default());
         let of = |minor| {
-            let told = all.for_disk(Device::new(7, minor));
+            let told = all.all().filter(|one| one.device == Device::new(7, minor));
             told.map(|one| (one.told(), one.way, one.per_s, one.lasts)).collect::<Vec<_>>()
         };
         let rule = "/sys/fs/cgroup/a/io.max had \"7:0 wbps=1048576 wiops=20\"".to_owned();

@@ -19,6 +19,19 @@ const LOOK_BACK_REQUESTS: usize = 20_000;
 /// Requests issued within a wait that are looked at; of a wait with more only its end is judged.
 const WITHIN_REQUESTS: usize = 200_000;
 
+/// A wait that a disk is asked about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct For {
+    pub(super) pid: i32,
+    /// What is waited for.
+    pub(super) cause: Cause,
+    /// The device that it is about, if that is known.
+    pub(super) about: Option<Device>,
+    /// The direction of its I/O, if that is known.
+    pub(super) way: Option<Way>,
+    pub(super) span: Span,
+}
+
 /// Requests of a disk within a time.
 #[derive(Debug, Default)]
 pub(super) struct Work {
@@ -33,6 +46,10 @@ pub(super) struct Work {
     pub(super) by_task: BTreeMap<i32, u64>,
     /// Time in which at least one request of another than the waiter was there.
     others_ns: u64,
+    /// The same without those that the kernel gave to the disk.
+    programs_ns: u64,
+    /// Bytes that the kernel's tasks gave to the disk, but the waiter.
+    kernels_bytes: u64,
     /// Sum of the times that requests that ended were with the driver.
     driver_ns: u64,
     done: u64,
@@ -45,14 +62,16 @@ pub(super) struct Work {
     pub(super) holds_written: bool,
     /// Whether a flush was.
     pub(super) holds_flush: bool,
+    /// When the oldest request that was there then had come.
+    pub(super) oldest_ns: Option<u64>,
 }
 
 /// A request that ended when a wait did. The larger one is the likelier end of the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ended {
     /// It goes where the call of the waiter goes, as far as that is known.
-    fits: bool,
-    by: By,
+    pub(super) fits: bool,
+    pub(super) by: By,
     /// How far from the end of the wait.
     apart_ns: Reverse<u64>,
     is_write: bool,
@@ -61,7 +80,7 @@ pub(super) struct Ended {
 /// Who gave a request to the disk. What a limit has held back, a worker does; a program of its own waits for
 /// its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum By {
+pub(super) enum By {
     Other,
     Kernel,
     Waiter,
@@ -89,16 +108,16 @@ impl Walk<'_> {
     ) -> Option<Node> {
         let Found { device, work, is_shown } = self.disk(pid, span, wait, about)?;
         let way = self.way_of(pid, wait, span).or(work.ended_by());
-        if !is_shown {
-            let (_, known_by, evidence) = self.judge(pid, device, &work, way, span);
-            // What was idle says so itself.
-            if known_by == Evidence::Event {
-                let evidence = format!("{evidence}; nothing shows that this disk was waited for");
-                let name = self.known.device_name(device);
-                return Some(node(pid, Cause::Unknown, &name, span, evidence));
+        let mut one =
+            self.judged(device, &work, For { pid, cause: about.0, about: about.1, way, span });
+        // What was idle, and has no limit, says so itself.
+        if !is_shown && one.known_by != Evidence::Absence {
+            if one.known_by == Evidence::Event {
+                one.cause = Cause::Unknown;
             }
+            doubt(&mut one);
         }
-        Some(self.judged(pid, device, &work, way, span))
+        Some(one)
     }
 
     /// The disk that writers are held back for.
@@ -112,111 +131,49 @@ impl Walk<'_> {
         // Held to a rate, writers sleep for set times: a disk that was merely in use is none of theirs.
         let found = self.disk(pid, span, wait, (Cause::Unknown, about));
         let Found { device, work, .. } = found.filter(|found| found.is_shown)?;
-        Some(self.judged(pid, device, &work, Some(Way::Write), span))
+        let way = Some(Way::Write);
+        Some(self.judged(device, &work, For { pid, cause: Cause::Writeback, about, way, span }))
     }
 
-    /// The same, only if a disk ended a request just when the wait ended.
+    /// The same, only if a disk ended a request just when the wait ended. Of a wait whose place says nothing of
+    /// I/O that shows it only of a request of the waiter's own.
     pub(super) fn io_that_ended(
         &mut self,
         pid: i32,
         span: Span,
         wait: &Wait,
-        about: Option<Device>,
+        (cause, about): (Cause, Option<Device>),
     ) -> Option<Node> {
         let found = self.disk(pid, span, wait, (Cause::Unknown, about));
-        let Found { device, work, .. } = found.filter(|found| found.work.ended.is_some())?;
+        let Found { device, work, is_shown } = found.filter(|found| found.work.ended.is_some())?;
         let way = self.way_of(pid, wait, span).or(work.ended_by());
-        Some(self.judged(pid, device, &work, way, span))
-    }
-
-    /// The disk that a device is, or is a partition of.
-    pub(super) fn disk_of(&self, device: Device) -> Option<Device> {
-        let disks = &self.known.line.disks;
-        let whole = || self.known.stands.whole(device);
-        Some(device).filter(|device| disks.contains_key(device)).or_else(whole)
+        let mut one = self.judged(device, &work, For { pid, cause, about, way, span });
+        let is_own = work.ended.is_some_and(|ended| ended.by == By::Waiter);
+        if !is_shown || cause == Cause::Other && !is_own {
+            doubt(&mut one);
+        }
+        Some(one)
     }
 
     /// The disk, and what stands below it.
-    fn judged(
-        &mut self,
-        pid: i32,
-        device: Device,
-        work: &Work,
-        way: Option<Way>,
-        span: Span,
-    ) -> Node {
-        let (cause, known_by, evidence) = self.judge(pid, device, work, way, span);
+    fn judged(&mut self, device: Device, work: &Work, asked: For) -> Node {
+        let For { pid, span, .. } = asked;
+        let (cause, known_by, evidence) = self.judge(device, work, asked);
         let mut one = node(pid, cause, &self.known.device_name(device), span, evidence);
         one.known_by = known_by;
         if matches!(cause, Cause::Device | Cause::DeviceQueue) {
-            one.children = self.below(pid, device, way, span);
+            one.children = self.below(device, asked);
         }
         one
     }
 
-    /// What a disk that is made of another, or of a file, waited for in this time.
-    fn below(&mut self, pid: i32, device: Device, way: Option<Way>, span: Span) -> Vec<Node> {
-        let below = self.known.stands.below(device).to_vec();
-        let mut busiest: Option<(u64, Device, Node)> = None;
-        for lower in below {
-            self.looked(1);
-            let Some(lower) = self.disk_of(lower).filter(|lower| *lower != device) else {
-                continue;
-            };
-            let Some(disk) = self.known.line.disks.get(&lower) else { continue };
-            let work = self.work((pid, lower), &disk.requests, span, (span.end_ns, way));
-            let (cause, known_by, evidence) = self.judge(pid, lower, &work, way, span);
-            // Of several disks that it is made of the one that had most to do.
-            let is_busier = busiest.as_ref().is_none_or(|(busy_ns, ..)| work.busy_ns > *busy_ns);
-            if known_by != Evidence::Absence && work.requests > 0 && is_busier {
-                let mut one = node(pid, cause, &self.known.device_name(lower), span, evidence);
-                one.known_by = known_by;
-                busiest = Some((work.busy_ns, lower, one));
-            }
-        }
-        if let Some((_, lower, mut one)) = busiest {
-            if one.cause != Cause::Throttle && self.enter(pid) {
-                one.children = self.below(pid, lower, way, span);
-                self.leave();
-            }
-            return vec![one];
-        }
-        if !self.known.stands.is_loop(device) {
-            return Vec::new();
-        }
-        // The worker that slept longest in the meantime, if that was most of it.
-        let slept = |pid: &i32| {
-            let task = self.known.line.tasks.get(pid)?;
-            let from = task
-                .waits
-                .partition_point(|one| one.end_ns.is_some_and(|end_ns| end_ns <= span.begin_ns));
-            let within = task.waits[from..].iter().take_while(|one| one.begin_ns < span.end_ns);
-            let serves = within.inspect(|_| self.looked(1)).filter(|one| {
-                self.known.place(one.stack).is_some_and(|place| place.is_loop_worker)
-            });
-            let ns: u64 = serves
-                .map(|one| {
-                    let end_ns = one.end_ns.unwrap_or(span.end_ns);
-                    Span { begin_ns: one.begin_ns, end_ns }.within(span).ns()
-                })
-                .sum();
-            Some((ns, *pid))
-        };
-        let longest = self.known.loop_workers.iter().filter_map(slept).max();
-        match longest.filter(|(ns, _)| ns * 2 > span.ns()) {
-            Some((_, worker)) => self.waits(worker, span),
-            None => Vec::new(),
-        }
-    }
-
-    fn judge(
+    pub(super) fn judge(
         &self,
-        pid: i32,
         device: Device,
         work: &Work,
-        way: Option<Way>,
-        span: Span,
+        asked: For,
     ) -> (Cause, Evidence, String) {
+        let For { pid, cause, span, .. } = asked;
         let name = self.known.device_name(device);
         let mean_ns = work.driver_ns.checked_div(work.done).unwrap_or(0);
         let share = work.busy_ns as f64 / work.looked_ns.max(1) as f64;
@@ -249,7 +206,7 @@ impl Walk<'_> {
         if share < IDLE_SHARE {
             // That it was idle says that what was waited for was elsewhere, and not where.
             let bytes = work.bytes.checked_div(work.requests).filter(|bytes| *bytes > 0);
-            return match self.group_limit(pid, device, way, span, bytes) {
+            return match self.group_limit(device, asked, bytes) {
                 Some(Fits { limit, is_sure: true }) => (
                     Cause::Throttle,
                     Evidence::AbsenceAndSetting,
@@ -277,12 +234,17 @@ impl Walk<'_> {
                 ),
             };
         }
-        let own = work.by_task.get(&pid).copied().unwrap_or(0);
+        let mut own = work.by_task.get(&pid).copied().unwrap_or(0);
+        let (mut is_own, mut others_ns) = (top_pid == pid, work.others_ns);
+        // Such data the kernel gives to the disk, for whoever waits for it.
+        if is_given_by_kernel(cause) {
+            own += work.kernels_bytes;
+            is_own |= self.known.is_kernels(top_pid);
+            others_ns = work.programs_ns;
+        }
         // Much that another had there for a moment was in nobody's way.
-        let others = own * 2 < work.bytes
-            && top_pid != pid
-            && work.requests > 4
-            && work.others_ns * 2 > work.looked_ns;
+        let others =
+            own * 2 < work.bytes && !is_own && work.requests > 4 && others_ns * 2 > work.looked_ns;
         (if others { Cause::DeviceQueue } else { Cause::Device }, Evidence::Event, evidence)
     }
 
@@ -296,7 +258,7 @@ impl Walk<'_> {
     ) -> Work {
         let mut work = Work::default();
         let after = requests.partition_point(|one| one.issued_ns < span.end_ns);
-        let (mut intervals, mut of_others) = (Vec::new(), Vec::new());
+        let (mut intervals, mut of_others, mut of_programs) = (Vec::new(), Vec::new(), Vec::new());
         let first = requests.partition_point(|one| one.issued_ns < span.begin_ns);
         let from = first.max(after.saturating_sub(WITHIN_REQUESTS));
         let span = match requests.get(from).filter(|_| from > first) {
@@ -325,6 +287,10 @@ impl Walk<'_> {
             intervals.push((there.begin_ns, there.end_ns));
             if one.pid != pid {
                 of_others.push((there.begin_ns, there.end_ns));
+                match self.known.is_kernels(one.pid) {
+                    true => work.kernels_bytes += u64::from(one.bytes),
+                    false => of_programs.push((there.begin_ns, there.end_ns)),
+                }
             }
             work.requests += 1;
             work.bytes += u64::from(one.bytes);
@@ -348,14 +314,31 @@ impl Walk<'_> {
                 }
             }
             let lasts = done_ns > span.end_ns;
+            if lasts {
+                let before_ns = work.oldest_ns.unwrap_or(u64::MAX);
+                work.oldest_ns = Some(before_ns.min(one.begin_ns()));
+            }
             work.holds_own |= lasts && one.pid == pid;
             work.holds_written |= lasts && one.is_write() && self.known.is_kernels(one.pid);
             work.holds_flush |= lasts && !one.is_write() && !one.is_read();
         }
         work.busy_ns = covered_ns(intervals, span.begin_ns);
         work.others_ns = covered_ns(of_others, span.begin_ns);
+        work.programs_ns = covered_ns(of_programs, span.begin_ns);
         work
     }
+}
+
+/// Whether the kernel gives to the disk what is waited for, and not who waits.
+fn is_given_by_kernel(cause: Cause) -> bool {
+    matches!(cause, Cause::Writeback | Cause::OrderedData | Cause::LogSpace | Cause::JournalBuffer)
+}
+
+/// It is concluded that this disk was waited for; what was below it is not told then.
+fn doubt(one: &mut Node) {
+    one.known_by = Evidence::Absence;
+    one.children.clear();
+    one.evidence.push_str("; nothing shows that this disk was waited for");
 }
 
 /// How much time intervals cover together.

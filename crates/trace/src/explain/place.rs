@@ -13,9 +13,9 @@ mod functions;
 
 use super::Cause;
 use functions::{
-    BUFFER_WAITS, FOLIO_LOCKS, FOLIO_WAITS, FREEZE_HOLDS, GENERIC, LOCK_OWNERS, LOCKS,
-    LOOP_WORKERS, OF_JOURNAL, PARTIAL_WRITES, PERCPU_LOCKS, REQUEST_WAITS, SWAP_READS, TELLING,
-    TIMERS,
+    BUFFER_WAITS, FOLIO_LOCKS, FOLIO_WAITS, FREEZE_HOLDS, GENERIC, LOCAL, LOCK_OWNERS, LOCKS,
+    LOOP_WORKERS, OF_JOURNAL, PARTIAL_WRITES, PERCPU_LOCKS, REMOTE, REQUEST_WAITS, SWAP_READS,
+    TELLING, TIMERS,
 };
 
 /// A layer of a stack.
@@ -100,7 +100,25 @@ impl Place {
         } else if has(LOCKS) || place.layers.is_empty() && !place.is_io {
             place.lock(innermost, has(LOCKS));
         }
+        if !has(LOCKS) {
+            place.remote(&names);
+        }
         place
+    }
+
+    /// I/O of a file system that is a program or is on a server, unless a file system of this machine is inside of
+    /// it: one that a program passes reads on to, or that a fault within a copy is about.
+    fn remote(&mut self, names: &[&str]) {
+        let begins = |name: &str, list: &[&str]| list.iter().any(|begin| name.starts_with(begin));
+        let ends = |name: &&&str| begins(name, REMOTE) || begins(name, LOCAL);
+        let by = names.iter().find(ends).filter(|name| begins(name, REMOTE));
+        let is_io = match self.layers.last() {
+            Some(layer) => layer.cause.is_io(),
+            None => self.is_io,
+        };
+        if let Some(name) = by.filter(|_| is_io && !self.has(Cause::Reclaim)) {
+            self.add(Cause::Daemon, name);
+        }
     }
 
     fn has(&self, cause: Cause) -> bool {

@@ -12,17 +12,13 @@ impl Walk<'_> {
     /// A task could have run, but did not.
     pub(super) fn ready(&self, pid: i32, wait: &Wait, span: Span) -> Node {
         let mut one = node(pid, Cause::Cpu, "scheduler", span, String::new());
-        if let Some(evidence) = self.quota_evidence(pid, wait, span) {
-            (one.detail, one.evidence) = (Some("cpu_quota"), evidence);
-            if wait.processor.quota.is_none() {
-                one.known_by = Evidence::AbsenceAndSetting;
-            }
+        if let Some((known_by, evidence)) = self.quota_evidence(pid, wait, span) {
+            (one.detail, one.known_by, one.evidence) = (Some("cpu_quota"), known_by, evidence);
             return one;
         }
         // Who had it just before is who had it last; a preempted task knows also who took it.
-        let taker = wait.next_pid.filter(|taker| *taker > 0 && wait.kind == WaitKind::Runnable);
+        let taker = taker_of(pid, wait);
         let last = wait.processor.before_pid.filter(|last| *last > 0 && *last != pid);
-        let taker = taker.filter(|taker| *taker != pid);
         if taker.or(last).is_none() {
             one.known_by = Evidence::Absence;
         }
@@ -46,11 +42,11 @@ impl Walk<'_> {
         one
     }
 
-    /// What shows that the task's group had used up its share of the processors.
-    fn quota_evidence(&self, pid: i32, wait: &Wait, span: Span) -> Option<String> {
+    /// What shows that the task's group had used up its share of the processors, and how that is known.
+    fn quota_evidence(&self, pid: i32, wait: &Wait, span: Span) -> Option<(Evidence, String)> {
         let told = |quota_ns: u64, period_ns: u64, more: &str| {
             let (quota, period) = (baro_show::duration(quota_ns), baro_show::duration(period_ns));
-            format!("its control group may have {quota} of each {period} of the processors{more}")
+            format!("control group may have {quota} of each {period} of the processors{more}")
         };
         if let Some(quota) = wait.processor.quota {
             // It counts what it was held for since it was asked last.
@@ -58,7 +54,8 @@ impl Walk<'_> {
             let more = format!(", and was held for that {held} in all");
             let before_ns = self.throttled_before(pid, wait);
             let is_held = quota.throttled_ns.saturating_sub(before_ns) * 2 >= span.ns();
-            return is_held.then(|| told(quota.quota_ns, quota.period_ns, &more));
+            let told = || format!("its {}", told(quota.quota_ns, quota.period_ns, &more));
+            return is_held.then(|| (Evidence::Event, told()));
         }
         // Of a task that was in no such group when anybody looked: only if its processor was idle.
         let (group, is_member) = self.known.quota_of(pid)?;
@@ -66,7 +63,21 @@ impl Walk<'_> {
         if !is_held || !is_member && wait.processor.before_pid != Some(0) {
             return None;
         }
-        Some(told(group.quota_ns, group.period_ns, &format!(" ({})", group.path)))
+        let told = told(group.quota_ns, group.period_ns, &format!(" ({})", group.path));
+        // How long it was held is known of all of the trace, and not of this wait: another, who is no task of
+        // the group, may have had the processor for all of it. Tasks of the kernel have it for a moment.
+        let is_other = |pid: &i32| !group.has(*pid) && !self.known.is_kernels(*pid);
+        Some(match (is_member, taker_of(pid, wait).filter(is_other)) {
+            (true, None) => (Evidence::AbsenceAndSetting, format!("its {told}")),
+            (true, Some(taker)) => {
+                let taker = self.known.who(taker);
+                (Evidence::Absence, format!("its {told}, but {taker} took the processor"))
+            }
+            (false, _) => (
+                Evidence::Absence,
+                format!("a {told}, and no other was held: that this task is in it was not seen"),
+            ),
+        })
     }
 
     /// How long the group had been held when the task waited last before this.
@@ -141,6 +152,12 @@ impl Walk<'_> {
         }
         ran_ns
     }
+}
+
+/// Who took the processor from a task that could have gone on.
+fn taker_of(pid: i32, wait: &Wait) -> Option<i32> {
+    let is_taken = wait.kind == WaitKind::Runnable;
+    wait.next_pid.filter(|taker| is_taken && *taker > 0 && *taker != pid)
 }
 
 /// `ns` of a whole, for a part of it.

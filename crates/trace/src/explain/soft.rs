@@ -95,7 +95,7 @@ impl Walk<'_> {
     /// What was given to the kernel before is done by a worker of the task's own, or by a disk.
     pub(super) fn asynchronous(&mut self, one: &mut Node, wait: &Wait, span: Span) {
         let by_task = wait.waker.is_some_and(|by| self.known.is_uring_worker(by.pid));
-        if !by_task && let Some(done) = self.io_that_ended(one.pid, span, wait, None) {
+        if !by_task && let Some(done) = self.io_that_ended(one.pid, span, wait, (one.cause, None)) {
             one.children.push(done);
             return;
         }

@@ -87,6 +87,11 @@ impl Stands {
         self.below.get(&device).map_or(&[], Vec::as_slice)
     }
 
+    /// Disks that stand on others.
+    pub(super) fn composed(&self) -> impl Iterator<Item = Device> {
+        self.below.keys().copied()
+    }
+
     pub(super) fn is_loop(&self, device: Device) -> bool {
         self.loops.contains(&device)
     }

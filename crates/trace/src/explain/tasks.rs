@@ -5,8 +5,15 @@
 //! Held by `threads_that_were_there_before_are_of_their_process`.
 
 use super::Knowledge;
-use crate::timeline::{Symbols, Timeline, named_addresses};
-use std::collections::BTreeMap;
+use crate::timeline::{StackId, Symbols, Task, Timeline, named_addresses};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The fact with tasks that are file systems.
+pub(crate) const FILE_SYSTEMS: &str = "file systems";
+
+/// Where groups of processors are in the first version. A group of the second may be called `cpu-x.slice`.
+const V1: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
 
 /// A limit of processors that a control group had.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +59,35 @@ pub(super) fn add_hangs(line: &Timeline, symbols: &mut Symbols) {
     }
 }
 
+/// Tasks that waited for a request as a program that is a file system does.
+pub(super) fn file_systems(
+    line: &Timeline,
+    symbols: &Symbols,
+    facts: &BTreeMap<String, String>,
+) -> BTreeSet<i32> {
+    let is_one = |address: &u64| symbols.name(*address).is_some_and(takes_requests);
+    let stacks: BTreeSet<StackId> = line
+        .stacks
+        .iter()
+        .filter(|(_, addresses)| addresses.iter().any(is_one))
+        .map(|(stack, _)| stack)
+        .collect();
+    let slept_so = |task: &Task| {
+        task.waits.iter().any(|wait| wait.stack.is_some_and(|one| stacks.contains(&one)))
+    };
+    let by_stack = line.tasks.iter().filter(|(_, task)| !stacks.is_empty() && slept_so(task));
+    let mut found: BTreeSet<i32> = by_stack.map(|(pid, _)| *pid).collect();
+    for (_, text) in facts.iter().filter(|(name, _)| name.starts_with(FILE_SYSTEMS)) {
+        found.extend(text.lines().filter_map(|line| line.trim().parse::<i32>().ok()));
+    }
+    found
+}
+
+/// Whether a function is where a program that is a file system waits for its next request.
+pub(crate) fn takes_requests(function: &str) -> bool {
+    function == "fuse_dev_do_read"
+}
+
 fn quotas(text: &str) -> Vec<GroupQuota> {
     let mut groups: Vec<GroupQuota> = Vec::new();
     for line in text.lines() {
@@ -68,7 +104,7 @@ fn quotas(text: &str) -> Vec<GroupQuota> {
             continue;
         };
         let path = words.next().unwrap_or("").to_owned();
-        let is_v2 = !path.starts_with("/sys/fs/cgroup/cpu");
+        let is_v2 = !V1.iter().any(|root| Path::new(&path).starts_with(root));
         groups.push(GroupQuota {
             quota_ns,
             period_ns,
@@ -98,11 +134,18 @@ pub(super) fn held_groups(facts: &BTreeMap<String, String>) -> Vec<GroupQuota> {
     held
 }
 
+impl GroupQuota {
+    /// Whether a task was seen in it.
+    pub(super) fn has(&self, pid: i32) -> bool {
+        self.tasks.binary_search(&pid).is_ok()
+    }
+}
+
 impl Knowledge {
     /// The group that a task is in, if its share of processors is limited and it was held for that within
     /// the trace; of a task that was seen in none the only group that was held, and false.
     pub(super) fn quota_of(&self, pid: i32) -> Option<(&GroupQuota, bool)> {
-        let own = self.held_groups.iter().find(|one| one.tasks.binary_search(&pid).is_ok());
+        let own = self.held_groups.iter().find(|one| one.has(pid));
         let only = self.held_groups.first().filter(|_| self.held_groups.len() == 1);
         own.or(only).map(|one| (one, own.is_some()))
     }

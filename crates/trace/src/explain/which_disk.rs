@@ -2,14 +2,12 @@
 
 use super::Cause;
 use super::chain::{Span, Walk};
-use super::io::Work;
+use super::io::{By, Work};
 use crate::record::Device;
 use crate::timeline::Wait;
 
 /// Waits of a task that are looked at before one that has not ended.
 const LOOK_BACK_WAITS: usize = 64;
-/// Disks that are looked at below another; loops on loops are not deeper.
-const BELOW_MAX: usize = 32;
 
 /// The disk that was waited for.
 pub(super) struct Found {
@@ -37,7 +35,7 @@ impl Walk<'_> {
         wait: &Wait,
         (cause, about): (Cause, Option<Device>),
     ) -> Option<Found> {
-        let about = about.and_then(|device| self.disk_of(device));
+        let about = about.map_or_else(Vec::new, |device| self.disks_of(device));
         let woken_ns = wait.woken_ns.or(wait.end_ns).unwrap_or(span.end_ns);
         let disks = self.known.line.disks.iter();
         let way = self.way_of(pid, wait, span);
@@ -52,21 +50,31 @@ impl Walk<'_> {
         let is = |one: Option<Device>, device: &Device| one == Some(*device);
         // What a limit holds back never came to the disk.
         let took_part = |(device, work): &(Device, Work)| {
-            work.requests > 0 || is(before, device) || lasts && is(about, device)
+            work.requests > 0 || is(before, device) || lasts && about.contains(device)
         };
         let shown = |(device, work): &(Device, Work)| {
             let has_own = work.by_task.contains_key(&pid);
             let own = if lasts { work.holds_own } else { has_own && work.ended.is_some() };
             let ends = work.ended.filter(|_| !lasts);
             let meanwhile = lasts && has_own;
-            (is(about, device), own, meanwhile, is(before, device), is(only, device), ends)
+            let is_about = about.contains(device);
+            (is_about, own, meanwhile, is(before, device), is(only, device), ends)
         };
+        let fits = |(_, work): &&(Device, Work)| work.ended.is_some_and(|ended| ended.fits);
+        let fitting: Vec<Device> = works.iter().filter(fits).map(|(device, _)| *device).collect();
         let likeliest = works
             .into_iter()
             .filter(took_part)
             .max_by_key(|one| (shown(one), one.1.busy_ns, one.1.bytes))?;
-        let is_any = shown(&likeliest) > (false, false, false, false, false, None);
+        let (is_about, own, meanwhile, is_before, is_only, ends) = shown(&likeliest);
         let (device, work) = likeliest;
+        // A disk in use by others ends requests at any time: one of those is shown only if no other disk may be it.
+        let is_end = ends.is_some_and(|ended| {
+            let is_one =
+                || fitting.iter().all(|one| *one == device || self.stands_on(*one, device));
+            ended.fits && (ended.by > By::Other || is_one())
+        });
+        let is_any = is_about || own || meanwhile || is_before || is_only || is_end;
         let is_shown = is_any || work.by_task.contains_key(&pid);
         Some(Found { device, work, is_shown })
     }
@@ -79,8 +87,7 @@ impl Walk<'_> {
             return None;
         }
         let of = |holds: &dyn Fn(&Work) -> bool| {
-            let devices = works.iter().filter(|(_, work)| holds(work)).map(|(device, _)| *device);
-            self.top_of(&devices.collect::<Vec<_>>())
+            self.top_of(&works.iter().filter(|(_, work)| holds(work)).collect::<Vec<_>>())
         };
         let found = match cause {
             Cause::Writeback | Cause::OrderedData | Cause::JournalWrite | Cause::LogSpace => {
@@ -92,30 +99,20 @@ impl Walk<'_> {
         found.or_else(|| of(&|_| true))
     }
 
-    /// Of disks the one that all others are below.
-    fn top_of(&self, disks: &[Device]) -> Option<Device> {
-        let is_top = |top: &Device| {
-            let below = self.all_below(*top);
-            disks.iter().all(|one| below.contains(one))
+    /// Of disks the one that all others are below; of those that one without requests is made of the one whose
+    /// oldest request has been there longest.
+    fn top_of(&self, works: &[&(Device, Work)]) -> Option<Device> {
+        let is_top = |top: Device| {
+            let below = self.all_below(top);
+            works.iter().all(|(one, _)| below.contains(one))
         };
-        disks.iter().copied().find(is_top)
-    }
-
-    /// What a disk is made of, and that of.
-    fn all_below(&self, device: Device) -> Vec<Device> {
-        let mut all = vec![device];
-        let mut at = 0;
-        while let Some(one) = all.get(at).copied().filter(|_| all.len() < BELOW_MAX) {
-            self.looked(1);
-            for lower in self.known.stands.below(one) {
-                let lower = self.disk_of(*lower).unwrap_or(*lower);
-                if !all.contains(&lower) {
-                    all.push(lower);
-                }
-            }
-            at += 1;
-        }
-        all
+        let of_them = works.iter().map(|(device, _)| *device).find(|one| is_top(*one));
+        of_them.or_else(|| {
+            self.known.stands.composed().find(|one| is_top(*one))?;
+            let lasting =
+                works.iter().filter_map(|(device, work)| Some((work.oldest_ns?, *device)));
+            lasting.min().map(|(_, device)| device)
+        })
     }
 
     /// For a wait that lasts: the disk that the task waited for before in the same functions.

@@ -4,6 +4,9 @@ use super::stack::StackId;
 use crate::record::{Device, Name};
 use std::collections::BTreeMap;
 
+/// Requests of one task to a file system that are looked at for one that has no answer yet.
+const ASKS_AT_ONCE: usize = 64;
+
 /// What is known of one task (a thread; its pid is what `gettid` says).
 #[derive(Clone, Debug, Default)]
 pub struct Task {
@@ -69,8 +72,9 @@ impl Task {
     #[must_use]
     pub fn asked(&self, time_ns: u64) -> Option<&Ask> {
         let after = self.asks.partition_point(|ask| ask.begin_ns <= time_ns);
-        let ask = self.asks.get(after.checked_sub(1)?)?;
-        ask.end_ns.is_none_or(|end_ns| end_ns > time_ns).then_some(ask)
+        // What is read ahead is asked for at once, and answered in any order.
+        let mut asked = self.asks.get(..after)?.iter().rev().take(ASKS_AT_ONCE);
+        asked.find(|ask| ask.end_ns.is_none_or(|end_ns| end_ns > time_ns))
     }
 }
 

@@ -150,7 +150,8 @@ pub(super) const TELLING: &[(Cause, &[&str])] = &[
         &[
             "request_wait_answer", "fuse_simple_request", "__fuse_simple_request", "fuse_get_req",
             "rpc_wait_bit_killable", "rpc_wait_for_completion_task", "nfs_wait_bit_killable",
-            "nfs4_wait_clnt_recover", "nbd_send_cmd",
+            "nfs4_wait_clnt_recover", "nbd_send_cmd", "p9_client_rpc", "ceph_osdc_wait_request",
+            "fuse_wait_on_page_writeback", "fuse_wait_on_folio_writeback",
         ],
     ),
     (Cause::DirectIo, &["io_cqring_wait", "read_events", "do_io_getevents"]),
@@ -304,3 +305,18 @@ pub(super) const LOCK_OWNERS: &[(Cause, &[&str])] = &[
 /// data.
 pub(super) const PARTIAL_WRITES: &[&str] =
     &["ext4_block_write_begin", "__block_write_begin_int", "ext4_block_zero_page_range"];
+
+/// How functions are called that wait for a program that is a file system, or for a server: its side of a request,
+/// and not that of who answers (`fuse_dev_`).
+#[rustfmt::skip]
+pub(super) const REMOTE: &[&str] = &[
+    "fuse_file_", "fuse_cache_", "fuse_fsync", "fuse_flush", "fuse_direct_", "fuse_page_mkwrite",
+    "nfs_file_", "nfs_wb_", "nfs4_file_", "netfs_", "cifs_", "v9fs_", "ceph_",
+];
+
+/// And those inside of which another file system, of this machine, is waited for.
+#[rustfmt::skip]
+pub(super) const LOCAL: &[&str] = &[
+    "ext4_", "xfs_", "btrfs_", "f2fs_", "backing_file_", "cachefiles_", "handle_mm_fault",
+    "exc_page_fault", "do_page_fault",
+];

@@ -359,9 +359,39 @@ fn a_share_is_lifted_as_the_kernel_shows_it() {
         (wait.kind, wait.stack, wait.woken_ns) = (WaitKind::Runnable, None, None);
         scene.told().advice[0].command.clone()
     };
-    let (v2, v1) = ("/sys/fs/cgroup/a", "/sys/fs/cgroup/cpu/a");
-    assert_eq!(told(v2), format!("echo \"max 100000\" > {v2}/cpu.max"));
+    let v1 = "/sys/fs/cgroup/cpu/a";
+    // A group of the second version may be called as a folder of the first begins.
+    for v2 in ["/sys/fs/cgroup/a", "/sys/fs/cgroup/cpu-a.slice"] {
+        assert_eq!(told(v2), format!("echo \"max 100000\" > {v2}/cpu.max"));
+    }
     assert_eq!(told(v1), format!("echo -1 > {v1}/cpu.cfs_quota_us"));
+}
+
+/// That some group was held is no reason of a task that was not seen in it, nor of one whose processor another
+/// took; and then no limit is to be lifted.
+#[test]
+fn a_share_that_was_used_up_elsewhere_explains_nothing() {
+    let told = |member: i32, taker: Option<i32>| {
+        let mut scene = Scene::of_victim("schedule", 0);
+        for (pid, name) in [(50, "hog"), (51, "sibling"), (52, "kworker/0:1")] {
+            scene.task(pid, name);
+        }
+        let members = format!("of {member}\nof 51");
+        scene.fact("quotas at the end", &format!("20000000 100000000 480000000 /a\n{members}"));
+        let wait = &mut scene.line.tasks.get_mut(&10).unwrap().waits[0];
+        (wait.kind, wait.stack, wait.woken_ns) = (WaitKind::Runnable, None, None);
+        (wait.processor.before_pid, wait.next_pid) = (Some(0), taker);
+        let call = scene.told();
+        (call.cause_detail, call.known_by, call.unexplained_ns / MS, call.advice.len())
+    };
+    let quota = Some("cpu_quota");
+    assert_eq!(told(10, None), (quota, Evidence::AbsenceAndSetting, 0, 1));
+    assert_eq!(told(77, None), (quota, Evidence::Absence, 500, 0));
+    assert_eq!(told(10, Some(50)), (quota, Evidence::Absence, 500, 0));
+    // Who is in the group as well, or has the processor for a moment.
+    for taker in [51, 52] {
+        assert_eq!(told(10, Some(taker)), (quota, Evidence::AbsenceAndSetting, 0, 1));
+    }
 }
 
 /// A journal may be on a device of its own, which its thread is called after: the log is written there.

@@ -138,8 +138,16 @@ impl Scene {
     }
 
     pub(super) fn known(self) -> Knowledge {
-        let names = [(0, "sda"), (16, "sdb"), (32, "sdc")];
-        let devices = names.map(|(minor, name)| (Device::new(8, minor), name.to_owned())).into();
+        let names = [
+            (8, 0, "sda"),
+            (8, 16, "sdb"),
+            (8, 17, "sdb1"),
+            (8, 32, "sdc"),
+            (253, 0, "dm-0"),
+            (253, 1, "dm-1"),
+        ];
+        let devices =
+            names.map(|(major, minor, name)| (Device::new(major, minor), name.to_owned())).into();
         let arch = Some("x86_64".to_owned());
         Knowledge::new(self.line, self.symbols, self.facts, devices, arch, BTreeSet::new())
     }
