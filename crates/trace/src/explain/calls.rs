@@ -103,7 +103,8 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
         let hard_ns = slept.hard.within(span);
         let is_late = is_asked || hard_ns * 2 >= wait_ns;
         if wait_ns >= over_ns && is_late && (is_worker || calls::is_storage(&name) || is_stopped) {
-            let fd = Some(call.args[0]).filter(|_| !is_worker);
+            // Of a call that was not seen to begin no argument is known.
+            let fd = Some(call.args[0]).filter(|_| !is_worker && call.args != [0; 6]);
             slow.push(Candidate { pid, call: name, fd, span, wait_ns });
         }
     }

@@ -68,6 +68,8 @@ struct Now {
     returned: Option<super::Call>,
     /// Where that call is among those that are kept.
     returned_at: Option<usize>,
+    /// Whether a call of it was seen to begin or to end.
+    has_called: bool,
 }
 
 /// Makes a [`Timeline`] of events.
