@@ -18,6 +18,7 @@ import time
 import judge
 import stage
 import more_kinds  # noqa: F401, it adds to the list
+import partition  # noqa: F401, it too
 import two_disks  # noqa: F401, it too
 from other_kinds import KINDS
 

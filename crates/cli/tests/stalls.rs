@@ -1,5 +1,5 @@
 //! Twelve stalls that are made on purpose, each with a cause known by how it was made, recorded and explained
-//! by the program: no other cause may be told. All 58 kinds are in `lab/stalls`, with both collectors.
+//! by the program: no other cause may be told. All kinds are in `lab/stalls`, with both collectors.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
 mod place;
