@@ -110,7 +110,7 @@ static __always_inline void slept(struct task_struct *prev, struct task_struct *
 	e->run_ns = next->se.sum_exec_runtime;
 	quota_of(next, e);
 	e->before_pid = 0;
-	e->unused = 0;
+	e->frames_max = FRAMES;
 	if (prev) {
 		e->before_pid = prev->pid;
 		bpf_probe_read_kernel(e->before_comm, sizeof(e->before_comm), prev->comm);

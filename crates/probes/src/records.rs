@@ -38,6 +38,18 @@ pub(crate) const HANDLES: u16 = 3;
 /// Classes of waits.
 pub(crate) const BUCKETS: usize = baro_trace::schema::BUCKETS;
 
+/// Where the stack of a sleep begins; before it stands how many of its entries count.
+const STACK_BYTES: usize = 8 + 192;
+
+/// An event without the entries of its stack that do not count: most stacks have a third of what there is room for.
+pub(crate) fn trimmed(event: &[u8]) -> &[u8] {
+    let is_sleep = event.first_chunk::<2>().is_some_and(|id| u16::from_ne_bytes(*id) == FIRST_ID);
+    let head = event.get(..STACK_BYTES).and_then(|head| head.last_chunk::<8>());
+    let Some(frames) = head.filter(|_| is_sleep) else { return event };
+    let frames = usize::try_from(u64::from_ne_bytes(*frames)).unwrap_or(usize::MAX);
+    event.get(..STACK_BYTES.saturating_add(frames.saturating_mul(8))).unwrap_or(event)
+}
+
 /// `events/header_page` where no tracer says it: that of x86-64 with pages of 4 KiB.
 #[must_use]
 pub fn header_page() -> &'static str {
@@ -109,7 +121,7 @@ fn field(line: &'static str) -> Option<Field> {
     Some(Field { type_name, size_bytes, signed, count, name })
 }
 
-/// `#define FRAMES 24`
+/// `#define FRAMES 48`
 fn constant(name: &str) -> Option<usize> {
     let line = SOURCE.lines().find_map(|line| line.strip_prefix("#define ")?.strip_prefix(name))?;
     line.trim().parse().ok()
@@ -148,7 +160,7 @@ mod tests {
     use super::*;
     use baro_trace::file::Preamble;
     use baro_trace::format::EventFormat;
-    use baro_trace::schema::{KNOWN, Schemas};
+    use baro_trace::schema::{KNOWN, KernelEvent, Schemas};
 
     #[test]
     fn each_record_has_a_format_and_a_schema() {
@@ -181,13 +193,72 @@ mod tests {
         }
     }
 
+    /// Traces have the format that was written then: 24 frames, and nothing that says how many there was room for.
+    #[test]
+    fn sleeps_of_older_traces_are_read() {
+        let now = String::from_utf8(formats().swap_remove(0).1).unwrap();
+        let is_new = |line: &&str| !line.contains("frames_max");
+        let before: Vec<String> = now
+            .lines()
+            .filter(is_new)
+            .map(|line| line.replace("stack[48]", "stack[24]").replace("size:384", "size:192"))
+            .collect();
+        assert!(before.iter().any(|line| line.contains("stack[24];\toffset:200;\tsize:192")));
+        let events = |text: &str| {
+            let preamble = Preamble {
+                header_page: header_page().into(),
+                header_event: header_event().into(),
+                formats: vec![(SYSTEM.to_owned(), text.as_bytes().to_vec())],
+                ..Preamble::default()
+            };
+            preamble.events().unwrap()
+        };
+        let told = |text: &str, frames: u64, bytes: usize| {
+            let mut event = vec![0; STACK_BYTES + bytes];
+            event[STACK_BYTES - 8..STACK_BYTES].copy_from_slice(&frames.to_ne_bytes());
+            for (place, address) in event[STACK_BYTES..].chunks_exact_mut(8).zip(7_u64..) {
+                place.copy_from_slice(&address.to_ne_bytes());
+            }
+            let set = events(text);
+            match Schemas::resolve(&set).unwrap().decode(FIRST_ID, &event).unwrap() {
+                Some(KernelEvent::Sleep(sleep)) => {
+                    (sleep.frames_max, sleep.stack.addresses().len(), sleep.stack.addresses()[1])
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(told(&before.join("\n"), 2, 24 * 8), (None, 24, 8));
+        // One of now ends behind what counts.
+        assert_eq!(told(&now, 2, 2 * 8), (Some(0), 2, 8));
+    }
+
+    #[test]
+    fn what_does_not_count_of_a_stack_is_left_out() {
+        let event = |id: u16, frames: u64| {
+            let mut event = vec![7; STACK_BYTES + 48 * 8];
+            event[..2].copy_from_slice(&id.to_ne_bytes());
+            event[STACK_BYTES - 8..STACK_BYTES].copy_from_slice(&frames.to_ne_bytes());
+            trimmed(&event).len() - STACK_BYTES
+        };
+        assert_eq!([0, 1, 48].map(|frames| event(FIRST_ID, frames)), [0, 8, 48 * 8]);
+        // What says that it has more is taken whole, and so are events without a stack.
+        assert_eq!([49, u64::MAX].map(|frames| event(FIRST_ID, frames)), [48 * 8; 2]);
+        assert_eq!(event(FIRST_ID + 1, 3), 48 * 8);
+        assert_eq!(trimmed(&FIRST_ID.to_ne_bytes()).len(), 2);
+    }
+
     #[test]
     fn sizes_and_places_are_those_of_c() {
         let text = formats();
         let format = |kind: usize| EventFormat::parse(&text[kind].1).unwrap();
         let sleep = format(0);
         assert_eq!(sleep.id, 60_000);
-        assert_eq!(sleep.field("stack").map(|field| field.end_bytes()), Some(8 + 192 + 24 * 8));
+        assert_eq!(sleep.field("stack").map(|field| field.end_bytes()), Some(STACK_BYTES + 48 * 8));
+        assert_eq!(
+            sleep.field("stack").map(|field| field.offset_bytes as usize),
+            Some(STACK_BYTES)
+        );
+        assert_eq!(sleep.field("frames").map(|field| field.end_bytes()), Some(STACK_BYTES));
         assert_eq!(sleep.field("woken_ns").map(|field| field.offset_bytes), Some(24));
         assert!(format(1).field("unused").is_none());
         let handles = format(usize::from(HANDLES));
