@@ -70,6 +70,8 @@ struct Now {
     returned_at: Option<usize>,
     /// Whether a call of it was seen to begin or to end.
     has_called: bool,
+    /// Up to when the task is known to have been in its call, if it was in that already when the trace began.
+    in_call_ns: Option<u64>,
 }
 
 /// Makes a [`Timeline`] of events.

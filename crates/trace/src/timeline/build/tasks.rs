@@ -96,6 +96,10 @@ impl Builder {
         let Some(mut wait) = now.wait.take() else { return };
         wait.end_ns = Some(at.time_ns);
         wait.processor.before_pid = before_pid;
+        // The one that lasted when the trace began.
+        if now.in_call_ns.is_some_and(|since_ns| since_ns == wait.begin_ns) {
+            now.in_call_ns = Some(at.time_ns);
+        }
         // A task that is stopped or held for its group's quota returns from its call and is not yet in
         // its own code: for who called the call lasts.
         if let Some(mut call) = now.returned.take() {
@@ -148,8 +152,7 @@ impl Builder {
             return;
         }
         let size = usize::try_from(event.size).unwrap_or(0);
-        let frames = event.frames.addresses().iter().copied().take(size);
-        let stack = self.line.stacks.add(crate::record::Frames::new(frames));
+        let stack = self.line.stacks.add(event.frames.first(size, false));
         if let Some(wait) = self.now.get_mut(&at.pid).and_then(|now| now.wait.as_mut()) {
             wait.stack = Some(stack);
         }
@@ -157,6 +160,7 @@ impl Builder {
 
     pub(super) fn enter(&mut self, at: At, event: &SysEnter) {
         self.line.calls_are_exact = true;
+        self.returned_before(at.pid);
         let now = self.now.entry(at.pid).or_default();
         now.has_called = true;
         now.call = Some(Call {
@@ -170,12 +174,25 @@ impl Builder {
         now.returned = None;
     }
 
+    /// The event of a call's return comes before the work that is left for the way back, as that of `umount`
+    /// (`task_work_run`): a call that a task slept in when the trace began may have had it. It ended with that sleep,
+    /// if nothing else tells.
+    fn returned_before(&mut self, pid: i32) {
+        let Some(now) = self.now.get_mut(&pid) else { return };
+        let Some((end_ns, call)) = now.in_call_ns.take().zip(now.call.take()) else { return };
+        let is_long = end_ns.saturating_sub(call.begin_ns) >= self.limits.min_call_ns;
+        if is_long && self.room() {
+            let calls = &mut self.line.tasks.entry(pid).or_default().calls;
+            calls.push(Call { end_ns: Some(end_ns), ..call });
+        }
+    }
+
     pub(super) fn exit(&mut self, at: At, event: &SysExit) {
         let Some(call) = self.now.get_mut(&at.pid).and_then(|now| now.call.take()) else {
             return self.began_before(at, event);
         };
         if let Some(now) = self.now.get_mut(&at.pid) {
-            now.has_called = true;
+            (now.has_called, now.in_call_ns) = (true, None);
         }
         // A signal's handler was entered in between, or events were lost.
         if call.number != event.number {
