@@ -223,7 +223,7 @@ impl Probes {
             let Some(record) = self.ring.next() else { break };
             taken += 1;
             if let Some((time, event)) = record.split_first_chunk::<TIME_BYTES>() {
-                self.sorter.push(u64::from_ne_bytes(*time), records::trimmed(event));
+                self.sorter.push(u64::from_ne_bytes(*time), event);
             }
         }
         taken

@@ -38,18 +38,6 @@ pub(crate) const HANDLES: u16 = 3;
 /// Classes of waits.
 pub(crate) const BUCKETS: usize = baro_trace::schema::BUCKETS;
 
-/// Where the stack of a sleep begins; before it stands how many of its entries count.
-const STACK_BYTES: usize = 8 + 192;
-
-/// An event without the entries of its stack that do not count: most stacks have a third of what there is room for.
-pub(crate) fn trimmed(event: &[u8]) -> &[u8] {
-    let is_sleep = event.first_chunk::<2>().is_some_and(|id| u16::from_ne_bytes(*id) == FIRST_ID);
-    let head = event.get(..STACK_BYTES).and_then(|head| head.last_chunk::<8>());
-    let Some(frames) = head.filter(|_| is_sleep) else { return event };
-    let frames = usize::try_from(u64::from_ne_bytes(*frames)).unwrap_or(usize::MAX);
-    event.get(..STACK_BYTES.saturating_add(frames.saturating_mul(8))).unwrap_or(event)
-}
-
 /// `events/header_page` where no tracer says it: that of x86-64 with pages of 4 KiB.
 #[must_use]
 pub fn header_page() -> &'static str {
@@ -162,6 +150,9 @@ mod tests {
     use baro_trace::format::EventFormat;
     use baro_trace::schema::{KNOWN, KernelEvent, Schemas};
 
+    /// Where the stack of a sleep begins; before it stands how many of its entries count.
+    const STACK_BYTES: usize = 8 + 192;
+
     #[test]
     fn each_record_has_a_format_and_a_schema() {
         let preamble = Preamble {
@@ -230,21 +221,6 @@ mod tests {
         assert_eq!(told(&before.join("\n"), 2, 24 * 8), (None, 24, 8));
         // One of now ends behind what counts.
         assert_eq!(told(&now, 2, 2 * 8), (Some(0), 2, 8));
-    }
-
-    #[test]
-    fn what_does_not_count_of_a_stack_is_left_out() {
-        let event = |id: u16, frames: u64| {
-            let mut event = vec![7; STACK_BYTES + 48 * 8];
-            event[..2].copy_from_slice(&id.to_ne_bytes());
-            event[STACK_BYTES - 8..STACK_BYTES].copy_from_slice(&frames.to_ne_bytes());
-            trimmed(&event).len() - STACK_BYTES
-        };
-        assert_eq!([0, 1, 48].map(|frames| event(FIRST_ID, frames)), [0, 8, 48 * 8]);
-        // What says that it has more is taken whole, and so are events without a stack.
-        assert_eq!([49, u64::MAX].map(|frames| event(FIRST_ID, frames)), [48 * 8; 2]);
-        assert_eq!(event(FIRST_ID + 1, 3), 48 * 8);
-        assert_eq!(trimmed(&FIRST_ID.to_ne_bytes()).len(), 2);
     }
 
     #[test]
