@@ -5,14 +5,19 @@
 
 A line of RESULTS is a JSON object: `case`, `coll` (the collector), `what` (how it was made), `expected`
 (names of causes, `|` between; none if nothing may be told), `victim` (`call`, `ms`), and of the call that was told `wait_ms`, `cause`,
-`root`, `unexpl_pct`; null where none was. Each line counts: a case that was run twice has two. A line with `cannot`
+`root`, `unexpl_pct`; null where none was. Right is only what is told of the victim's own call, and on its disk
+(`disk_is_right`, where there are several). Each line counts: a case that was run twice has two. A line with `cannot`
 says why a case could not be made; `kernel` is where, if not here.
 A first file with `--before` gives the same of an older program, in columns beside.
 """
 
 import argparse
 import json
+import os
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lab/stalls"))
+import judge  # noqa: E402, where the judgement is
 
 
 def read(paths):
@@ -25,16 +30,6 @@ def read(paths):
     return rows
 
 
-def judged(row):
-    """right, another cause, nothing told where something was to be, or not made."""
-    if "cannot" in row:
-        return "not made"
-    if row.get("wait_ms") is None:
-        return "not told" if row["expected"] else "right"
-    right = {row["cause"], row["root"]} & set(row["expected"].split("|"))
-    return "right" if right else "other"
-
-
 def told(row):
     if "cannot" in row:
         return row["cannot"].replace("|", "/")
@@ -45,7 +40,7 @@ def told(row):
 
 
 def victim_ms(row):
-    return row.get("victim", {}).get("ms", 0)
+    return (row.get("victim") or {}).get("ms", 0)
 
 
 def length(row):
@@ -59,7 +54,7 @@ def count(rows):
         place = f"{kernel} {collector}".strip()
         by = counts.setdefault(place, {"right": 0, "other": 0, "not told": 0, "not made": 0})
         for row in runs:
-            by[judged(row)] += 1
+            by[judge.verdict(row)] += 1
     return counts
 
 
@@ -80,7 +75,7 @@ def main():
             doubt = row.get("unexpl_pct")
             cells = [
                 case if len(runs) == 1 else f"{case}, run {number}", kernel, collector,
-                row.get("expected", "").replace("|", ", "), was, told(row), judged(row),
+                (row.get("expected") or "").replace("|", ", "), was, told(row), judge.verdict(row),
                 "-" if doubt is None else f"{doubt} %", f"{victim_ms(row):.0f}", length(row),
             ]
             print("| " + " | ".join(cells) + " |")

@@ -15,8 +15,10 @@ import random
 import sys
 import time
 
+import judge
 import stage
 import more_kinds  # noqa: F401, it adds to the list
+import partition  # noqa: F401, it too
 import two_disks  # noqa: F401, it too
 from other_kinds import KINDS
 
@@ -102,21 +104,14 @@ class Run:
                 disks = [one["where"] for one in best["chain"] if one["where"].startswith("loop")]
                 self.line["disks"], self.line["disk_is_right"] = disks, set(disks) <= names and bool(disks)
         over = [call for call in calls if call[2] - call[1] >= 30e6]
-        self.line["over"] = len(over)
-        self.line["over_told"] = sum(
-            any(min(one["end_ns"], to) > max(one["begin_ns"], at) for one in answer.get("calls", []))
-            for _, at, to in over
-        )
-        self.line["verdict"] = self.verdict()
 
-    def verdict(self):
-        if not self.expected:
-            return "right" if "call" not in self.line else "other"
-        if "call" not in self.line:
-            return "not told"
-        if not self.line.get("disk_is_right", True):
-            return "other"
-        return "right" if {self.line["cause"], self.line["root"]} & set(self.expected) else "other"
+        def is_told(name, at, to):
+            own = (one for one in answer.get("calls", []) if judge.is_own(name, one["call"], self.expected))
+            return any(min(one["end_ns"], to) > max(one["begin_ns"], at) for one in own)
+
+        self.line["over"] = len(over)
+        self.line["over_told"] = sum(is_told(*call) for call in over)
+        self.line["verdict"] = judge.verdict(self.line)
 
 
 def main():

@@ -444,6 +444,6 @@ def uring(file, size):
         slots[:48] = struct.pack("<BBHiQQIIQQ", 22, 0, 0, file, 0, base, size, 0, 0, 0)[:48]
         struct.pack_into("<I", queue, submission[6], 0)
         struct.pack_into("<I", queue, submission[1], 1)
-        call("io_uring_enter", LIBC.syscall, 426, ring, 1, 1, 1, None, ctypes.c_size_t(0))
+        call("io", LIBC.syscall, 426, ring, 1, 1, 1, None, ctypes.c_size_t(0))
 
     return act

@@ -54,7 +54,7 @@ def held_back_beside_a_busy_disk(run_):
         def act(call):
             file, buffer, end = os.open(one.mount + "/file", DIRECT), aligned(64 << 10), until(3)
             while time.monotonic() < end:
-                call("pwrite64", os.pwritev, file, [buffer], 0)
+                call("pwritev", os.pwritev, file, [buffer], 0)
 
         try:
             beside(run_, one, act)
@@ -93,7 +93,7 @@ def cold_read_beside_a_busy_disk(run_):
 
         def act(call):
             file = os.open(one.mount + "/file", os.O_RDONLY)
-            call("read", os.pread, file, 8 * MIB, 0)
+            call("pread64", os.pread, file, 8 * MIB, 0)
 
         beside(run_, one, act, seconds=5)
 

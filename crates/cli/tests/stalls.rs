@@ -82,3 +82,33 @@ fn stalls_that_are_made_on_purpose_are_told_as_what_they_are() {
         }
     }
 }
+
+/// How often a table of made stalls has each judgement.
+fn judged(folder: &Folder, row: &str) -> String {
+    let path = folder.0.join("rows.jsonl");
+    std::fs::write(&path, row).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/stalls.py");
+    let output = Command::new("python3").arg(script).arg(path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = String::from_utf8(output.stdout).unwrap();
+    table.lines().nth(2).unwrap().split('|').nth(7).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_stall_is_right_only_of_its_own_call_and_on_its_disk() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("skipped: no python3");
+        return;
+    }
+    let folder = Folder::new("stalls-judged");
+    let row = |call: &str, more: &str| {
+        format!(
+            "{{\"case\":\"x\",\"coll\":\"btf\",\"expected\":\"device\",\"victim\":{{\"call\":\"umount2\",\"ms\":9}},\
+             \"call\":\"{call}\",\"wait_ms\":9,\"cause\":\"device\",\"root\":\"throttle\"{more}}}\n"
+        )
+    };
+    assert_eq!(judged(&folder, &row("umount2", "")), "right");
+    assert_eq!(judged(&folder, &row("umount2", ",\"disk_is_right\":true")), "right");
+    assert_eq!(judged(&folder, &row("page fault", "")), "other");
+    assert_eq!(judged(&folder, &row("umount2", ",\"disk_is_right\":false")), "other");
+}

@@ -154,6 +154,19 @@ static __always_inline void lose(u32 kind)
 	})
 #define END(record) bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP)
 
+/*
+ * Where a sleep is put together, so that it takes no more room in the ring than its stack has functions. One for
+ * each program that tells of sleeps: on one processor a program does not begin again before it has ended.
+ */
+#define BY_SWITCH 0
+#define BY_RETURN 1
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, RECORD(baro_sleep));
+} sleeps SEC(".maps");
+
 /* The slot of a task if it has one. */
 static __always_inline struct slot *slot_of(u32 pid)
 {

@@ -8,7 +8,7 @@
 #ifndef BARO_RECORDS_H
 #define BARO_RECORDS_H
 
-#define FRAMES 24
+#define FRAMES 48
 #define BUCKETS 40
 
 /* What all events begin with. */
@@ -42,7 +42,7 @@ struct baro_sleep {
 	u64 throttled_ns;
 	char before_comm[16];
 	s32 before_pid;
-	u32 unused;
+	u32 frames_max;
 	u64 frames;
 	u64 stack[FRAMES];
 };

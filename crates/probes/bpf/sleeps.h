@@ -75,12 +75,17 @@ static __always_inline void quota_of(struct task_struct *task, struct baro_sleep
 
 /* Of a task that came to a processor without being seen to, nobody is `prev`, and it has another stack by now. */
 static __always_inline void slept(struct task_struct *prev, struct task_struct *next, struct slot *s,
-				  u64 begin_ns, u64 now, s64 call, u64 *args)
+				  u64 begin_ns, u64 now, s64 call, u64 *args, u32 by)
 {
-	RECORD(baro_sleep) * r;
-	if (!BEGIN(r, SLEEP, now, next->pid))
+	RECORD(baro_sleep) *r = bpf_map_lookup_elem(&sleeps, &by);
+	if (!r)
 		return;
+	r->time_ns = now;
 	struct baro_sleep *e = &r->event;
+	e->common.type = FIRST_ID + SLEEP;
+	e->common.flags = 0;
+	e->common.preempt_count = 0;
+	e->common.pid = next->pid;
 	e->pid = next->pid;
 	e->tgid = next->tgid;
 	e->begin_ns = begin_ns;
@@ -110,22 +115,24 @@ static __always_inline void slept(struct task_struct *prev, struct task_struct *
 	e->run_ns = next->se.sum_exec_runtime;
 	quota_of(next, e);
 	e->before_pid = 0;
-	e->unused = 0;
+	e->frames_max = FRAMES;
 	if (prev) {
 		e->before_pid = prev->pid;
 		bpf_probe_read_kernel(e->before_comm, sizeof(e->before_comm), prev->comm);
 	} else {
 		__builtin_memset(e->before_comm, 0, sizeof(e->before_comm));
 	}
-	e->frames = 0;
+	u64 bytes = 0;
 	/* It takes some microseconds, and tells nothing of who was stopped in its own code. */
 	if (prev && (e->state || e->call >= 0)) {
-		long bytes = bpf_get_task_stack(next, e->stack, sizeof(e->stack), 0);
-		e->frames = bytes > 0 ? (u64)bytes / 8 : 0;
-	} else {
-		__builtin_memset(e->stack, 0, sizeof(e->stack));
+		long told = bpf_get_task_stack(next, e->stack, sizeof(e->stack), 0);
+		if (told > 0 && told <= sizeof(e->stack))
+			bytes = told;
 	}
-	END(r);
+	e->frames = bytes / 8;
+	/* What is behind the functions that count is not written. */
+	if (bpf_ringbuf_output(&records, r, sizeof(*r) - sizeof(e->stack) + bytes, BPF_RB_NO_WAKEUP))
+		lose(SLEEP);
 }
 
 /* From which length on a sleep that signals end is told: shorter in calls that wait for storage. */
@@ -148,7 +155,7 @@ static __always_inline void waited_in_call(u32 pid, u64 wait_ns, bool told)
 
 /* Tells of a time off the processor if it was long enough, and forgets it. */
 static __always_inline void came(struct task_struct *prev, struct task_struct *next, struct slot *s,
-				 u64 begin_ns, u64 now)
+				 u64 begin_ns, u64 now, u32 by)
 {
 	/* Another processor may have woken it a moment before it was switched out. */
 	if (s->woken_ns < begin_ns)
@@ -160,12 +167,12 @@ static __always_inline void came(struct task_struct *prev, struct task_struct *n
 		u64 ready_ns = s->state ? s->woken_ns ? now - s->woken_ns : 0 : wait_ns;
 		if (s->state == TASK_UNINTERRUPTIBLE || ready_ns >= min_runnable_ns) {
 			told = 1;
-			slept(prev, next, s, begin_ns, now, call_of(next, args), args);
+			slept(prev, next, s, begin_ns, now, call_of(next, args), args, by);
 		} else if (s->state && wait_ns >= min_call_sleep_ns) {
 			s64 call = call_of(next, args);
 			if (wait_ns >= limit_of(call)) {
 				told = 1;
-				slept(prev, next, s, begin_ns, now, call, args);
+				slept(prev, next, s, begin_ns, now, call, args, by);
 			}
 		}
 	}
@@ -179,12 +186,12 @@ static __always_inline void came(struct task_struct *prev, struct task_struct *n
  * switches from tasks that are not to be traced. It came as long ago as it has run since. Rare, and so one
  * function for all that notice it.
  */
-static __noinline int came_unseen(struct task_struct *task, struct slot *s, u64 now)
+static __noinline int came_unseen(struct task_struct *task, struct slot *s, u64 now, u32 by)
 {
 	u64 begin_ns = s->off_ns, run_ns = task->se.sum_exec_runtime - s->run_ns;
 	u64 least_ns = s->woken_ns > begin_ns ? s->woken_ns : begin_ns;
 	u64 came_ns = run_ns < now - least_ns ? now - run_ns : least_ns;
-	came(0, task, s, begin_ns, came_ns);
+	came(0, task, s, begin_ns, came_ns, by);
 	return 0;
 }
 
@@ -208,7 +215,7 @@ int baro_switch(u64 *ctx)
 			if (s) {
 				now = bpf_ktime_get_ns();
 				if (s->off_ns)
-					came_unseen(prev, s, now);
+					came_unseen(prev, s, now, BY_SWITCH);
 				s->run_ns = prev->se.sum_exec_runtime;
 				s->left = 1;
 				s->state = runnable ? 0 : sleeps ? TASK_UNINTERRUPTIBLE :
@@ -223,7 +230,7 @@ int baro_switch(u64 *ctx)
 			s = slot_of(prev_pid);
 			if (s) {
 				if (s->off_ns)
-					came_unseen(prev, s, bpf_ktime_get_ns());
+					came_unseen(prev, s, bpf_ktime_get_ns(), BY_SWITCH);
 				s->left = 1;
 				s->woken_ns = s->off_ns = 0;
 				if (prev_state & TASK_DEAD)
@@ -246,7 +253,7 @@ int baro_switch(u64 *ctx)
 		return 0;
 	if (!now)
 		now = bpf_ktime_get_ns();
-	came(prev, next, s, begin_ns, now);
+	came(prev, next, s, begin_ns, now, BY_SWITCH);
 	return 0;
 }
 
@@ -306,7 +313,7 @@ int baro_returned(u64 *ctx)
 	struct slot *s = slot_of(task->pid);
 	if (s) {
 		if (s->off_ns)
-			came_unseen(task, s, bpf_ktime_get_ns());
+			came_unseen(task, s, bpf_ktime_get_ns(), BY_RETURN);
 		s->entry_ns = 0;
 	}
 	return 0;

@@ -109,7 +109,7 @@ fn field(line: &'static str) -> Option<Field> {
     Some(Field { type_name, size_bytes, signed, count, name })
 }
 
-/// `#define FRAMES 24`
+/// `#define FRAMES 48`
 fn constant(name: &str) -> Option<usize> {
     let line = SOURCE.lines().find_map(|line| line.strip_prefix("#define ")?.strip_prefix(name))?;
     line.trim().parse().ok()
@@ -148,7 +148,10 @@ mod tests {
     use super::*;
     use baro_trace::file::Preamble;
     use baro_trace::format::EventFormat;
-    use baro_trace::schema::{KNOWN, Schemas};
+    use baro_trace::schema::{KNOWN, KernelEvent, Schemas};
+
+    /// Where the stack of a sleep begins; before it stands how many of its entries count.
+    const STACK_BYTES: usize = 8 + 192;
 
     #[test]
     fn each_record_has_a_format_and_a_schema() {
@@ -181,13 +184,57 @@ mod tests {
         }
     }
 
+    /// Traces have the format that was written then: 24 frames, and nothing that says how many there was room for.
+    #[test]
+    fn sleeps_of_older_traces_are_read() {
+        let now = String::from_utf8(formats().swap_remove(0).1).unwrap();
+        let is_new = |line: &&str| !line.contains("frames_max");
+        let before: Vec<String> = now
+            .lines()
+            .filter(is_new)
+            .map(|line| line.replace("stack[48]", "stack[24]").replace("size:384", "size:192"))
+            .collect();
+        assert!(before.iter().any(|line| line.contains("stack[24];\toffset:200;\tsize:192")));
+        let events = |text: &str| {
+            let preamble = Preamble {
+                header_page: header_page().into(),
+                header_event: header_event().into(),
+                formats: vec![(SYSTEM.to_owned(), text.as_bytes().to_vec())],
+                ..Preamble::default()
+            };
+            preamble.events().unwrap()
+        };
+        let told = |text: &str, frames: u64, bytes: usize| {
+            let mut event = vec![0; STACK_BYTES + bytes];
+            event[STACK_BYTES - 8..STACK_BYTES].copy_from_slice(&frames.to_ne_bytes());
+            for (place, address) in event[STACK_BYTES..].chunks_exact_mut(8).zip(7_u64..) {
+                place.copy_from_slice(&address.to_ne_bytes());
+            }
+            let set = events(text);
+            match Schemas::resolve(&set).unwrap().decode(FIRST_ID, &event).unwrap() {
+                Some(KernelEvent::Sleep(sleep)) => {
+                    (sleep.frames_max, sleep.stack.addresses().len(), sleep.stack.addresses()[1])
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(told(&before.join("\n"), 2, 24 * 8), (None, 24, 8));
+        // One of now ends behind what counts.
+        assert_eq!(told(&now, 2, 2 * 8), (Some(0), 2, 8));
+    }
+
     #[test]
     fn sizes_and_places_are_those_of_c() {
         let text = formats();
         let format = |kind: usize| EventFormat::parse(&text[kind].1).unwrap();
         let sleep = format(0);
         assert_eq!(sleep.id, 60_000);
-        assert_eq!(sleep.field("stack").map(|field| field.end_bytes()), Some(8 + 192 + 24 * 8));
+        assert_eq!(sleep.field("stack").map(|field| field.end_bytes()), Some(STACK_BYTES + 48 * 8));
+        assert_eq!(
+            sleep.field("stack").map(|field| field.offset_bytes as usize),
+            Some(STACK_BYTES)
+        );
+        assert_eq!(sleep.field("frames").map(|field| field.end_bytes()), Some(STACK_BYTES));
         assert_eq!(sleep.field("woken_ns").map(|field| field.offset_bytes), Some(24));
         assert!(format(1).field("unused").is_none());
         let handles = format(usize::from(HANDLES));

@@ -260,13 +260,17 @@ impl Knowledge {
     ) -> Self {
         tasks::add_parents(&mut line, &facts);
         tasks::add_hangs(&line, &mut symbols);
-        returned::end_calls(&mut line, &|line, stack| {
+        let functions = |line: &Timeline, stack| {
             let names = line.stacks.get(stack).iter().filter_map(|one| symbols.name(*one));
             names.map(str::to_owned).collect()
-        });
-        let place = |addresses: &[u64]| Place::of(addresses.iter().map(|one| symbols.name(*one)));
-        let places: Vec<Place> =
-            line.stacks.iter().map(|(_, addresses)| place(addresses)).collect();
+        };
+        returned::lengthen_calls(&mut line, &functions);
+        returned::end_calls(&mut line, &functions);
+        let place = |(stack, addresses): (StackId, &[u64])| {
+            let names = addresses.iter().map(|one| symbols.name(*one));
+            Place::cut(names, line.stacks.is_cut(stack))
+        };
+        let places: Vec<Place> = line.stacks.iter().map(place).collect();
         let machine = Machine { arch: arch.clone(), ..Machine::default() };
         let flushes = |wait: &crate::timeline::Wait| {
             let place = wait.stack.and_then(|stack| places.get(stack.index()));

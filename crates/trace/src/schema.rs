@@ -34,8 +34,8 @@ pub use jbd2::{
     StartCommit, SubmitInodeData, UpdateLogTail, WriteSuperblock,
 };
 pub use probe::{
-    BUCKETS, Call, FRAMES, HandleHeld, HandleWait, HandleWaits, JournalSample, Sleep,
-    TransactionLists,
+    BUCKETS, Call, FRAMES, FRAMES_BEFORE, HandleHeld, HandleWait, HandleWaits, JournalSample,
+    Sleep, TransactionLists,
 };
 pub use sched::{Fork, Switch, Wakeup, Waking};
 pub use syscalls::{SysEnter, SysExit};

@@ -45,7 +45,7 @@ fn a_throttled_write_is_told_with_its_stack_and_call() {
                 assert_eq!(sleep.tgid as u32, std::process::id());
                 assert_eq!(sleep.args[2], BYTES as u64);
                 let mut names: Vec<&str> = Vec::new();
-                for address in &sleep.stack[..sleep.frames as usize] {
+                for address in &sleep.stack.addresses()[..sleep.frames as usize] {
                     names.push(symbols.name(*address));
                 }
                 println!("{sleep:?}\n{names:?}");

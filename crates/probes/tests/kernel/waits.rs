@@ -51,7 +51,7 @@ fn a_wait_for_room_in_the_journal_is_told_and_counted() {
     let for_room = own.iter().filter(|(pid, begin_ns, end_ns)| {
         sleeps.iter().any(|(time_ns, sleep)| {
             let inside = sleep.begin_ns >= *begin_ns && time_ns <= end_ns;
-            let stack = &sleep.stack[..sleep.frames as usize];
+            let stack = &sleep.stack.addresses()[..sleep.frames as usize];
             let named = stack.iter().any(|place| symbols.name(*place) == "start_this_handle");
             sleep.pid == *pid && inside && named
         })

@@ -5,9 +5,11 @@
 //! one.
 //!
 //! Invariant: no command names a file that the traced machine did not have, or a value that it had. Held by
-//! `advice_names_files_that_are_there_and_values_that_are_new`.
+//! `advice_names_files_that_are_there_and_values_that_are_new`. None is about a cause that is concluded from absence
+//! alone. Held by `nothing_is_advised_against_what_nobody_saw`.
 
 mod dirty;
+mod memory;
 
 pub(super) use dirty::limit_of_device;
 
@@ -17,6 +19,7 @@ use crate::timeline::Request;
 use dirty::{
     F2FS_DIRTY_BYTES_MIN, limit_of_machine, limit_that_helps, no_limit_of_device, stops_f2fs,
 };
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A remedy.
@@ -49,9 +52,18 @@ impl Write {
     /// As a command of a shell.
     fn command(&self) -> String {
         match self.text.contains(' ') {
-            true => format!("echo \"{}\" > {}", self.text, self.path),
-            false => format!("echo {} > {}", self.text, self.path),
+            true => format!("echo \"{}\" > {}", self.text, quoted(&self.path)),
+            false => format!("echo {} > {}", self.text, quoted(&self.path)),
         }
+    }
+}
+
+/// A word as a shell takes it: in quotes if it has anything that means something there.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |one: char| one.is_alphanumeric() || "/._-:,@+=%".contains(one);
+    match word.chars().all(is_plain) {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(format!("'{}'", word.replace('\'', "'\\''"))),
     }
 }
 
@@ -62,8 +74,10 @@ const JOURNAL_MIB: u64 = 128;
 /// Advice for the causes of a chain, that of its root first.
 pub(super) fn of(known: &Knowledge, call: &SlowCall) -> Vec<Advice> {
     let mut all: Vec<Advice> = Vec::new();
-    let mut causes: Vec<Cause> = vec![call.root];
-    causes.extend(call.chain.iter().map(|link| link.cause));
+    // That something may be it is no reason to change it.
+    let seen = call.chain.iter().filter(|link| link.known_by != Evidence::Absence);
+    let mut causes: Vec<Cause> = seen.map(|link| link.cause).collect();
+    causes.sort_by_key(|cause| *cause != call.root);
     for cause in causes {
         for one in for_cause(known, call, cause) {
             if !all.contains(&one) {
@@ -108,11 +122,7 @@ fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
             one(bdi(known, device).map(larger))
         }
         Cause::DirtyLimitDevice => one(no_limit_of_device(known, device)),
-        Cause::DirtyLimitGroup => vec![advice(
-            "raise the memory limit of its control group (memory.high, memory.limit_in_bytes)",
-            "the group may hold more memory, and with it more dirty data",
-            "that memory is missing elsewhere",
-        )],
+        Cause::DirtyLimitGroup | Cause::Reclaim => one(memory::larger(known, call, cause)),
         Cause::InodeLock => vec![advice(
             "let each writer have a file of its own, or write in smaller pieces",
             "a write holds its file's lock until it ends, and all other writers of the file wait",
@@ -137,11 +147,6 @@ fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
         }
         Cause::Throttle => one(no_throttle(known, call)),
         Cause::WritebackThrottle => one(no_writeback_throttle(known, call)),
-        Cause::Reclaim => vec![advice(
-            "raise the memory limit of the control group (memory.high, memory.max), or vm.min_free_kbytes",
-            "writers do not look for free memory themselves",
-            "that memory is missing elsewhere",
-        )],
         Cause::Cpu => one(no_quota(known, call)),
         Cause::MetadataRead => one(readahead(known, call)),
         cause => of_journal(known, call, cause),
@@ -150,12 +155,7 @@ fn for_cause(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
 
 /// The disk that the chain ends at.
 fn disk(known: &Knowledge, call: &SlowCall) -> Option<(Device, String)> {
-    let is_disk = |cause| {
-        matches!(
-            cause,
-            Cause::Device | Cause::DeviceQueue | Cause::Throttle | Cause::WritebackThrottle
-        )
-    };
+    let is_disk = |cause| matches!(cause, Cause::Device | Cause::DeviceQueue | Cause::Throttle);
     let named = |name: &str| {
         let found = known.devices.iter().find(|(_, of)| of.as_str() == name);
         found.map(|(device, _)| (*device, name.to_owned()))
@@ -216,7 +216,6 @@ fn within<'a>(
 
 fn no_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
     let link = call.chain.iter().find(|link| link.cause == Cause::Throttle)?;
-    // That a limit may be it is no reason to lift it.
     if link.known_by == Evidence::Absence {
         return None;
     }
@@ -235,7 +234,7 @@ fn no_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
 }
 
 fn no_writeback_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
-    let (_, name) = disk(known, call)?;
+    let name = known.devices.get(&disk_of_writeback(known, call)?)?;
     let file = format!("/sys/block/{name}/queue/wbt_lat_usec");
     let is_on = known.fact(&file).is_some_and(|text| text.trim() != "0");
     is_on.then(|| {
@@ -247,28 +246,35 @@ fn no_writeback_throttle(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
     })
 }
 
+/// The disk whose limit on write-back held a task: no link of the chain names it. It is the one that the task gives
+/// requests to meanwhile, of several the file system's; of a wait that lasts that of the file system.
+fn disk_of_writeback(known: &Knowledge, call: &SlowCall) -> Option<Device> {
+    let link = call.chain.iter().find(|link| link.cause == Cause::WritebackThrottle)?;
+    let gave = |disk: &&Device| within(known, **disk, call).any(|one| one.pid == link.pid);
+    let given: Vec<Device> = known.line.disks.keys().filter(gave).copied().collect();
+    let about = call.device.map(|device| known.stands.whole(device).unwrap_or(device));
+    match given.as_slice() {
+        [] => about,
+        [disk] => Some(*disk),
+        several => about.filter(|about| several.contains(about)),
+    }
+}
+
+/// Only of a group that the task was seen in: that one was held while a task of another waited is no reason to
+/// lift its limit.
 fn no_quota(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
-    // That a group was held while a task of another waited is no reason to lift its limit.
     let mut held = call.chain.iter().filter(|link| link.detail == Some("cpu_quota"));
     let held = held.find(|link| link.known_by != Evidence::Absence)?;
-    let group = known.quota_of(held.pid).filter(|(_, is_member)| *is_member);
-    let (effect, price) = ("the group runs when it could", "others run later");
-    Some(match group.map(|(group, _)| group) {
-        Some(group) if group.is_v2 => {
-            // With its period, as the kernel shows it.
-            let none = format!("max {}", group.period_ns / 1_000);
-            written([Write::new(format!("{}/cpu.max", group.path), none)], effect, price)
-        }
-        Some(group) => {
-            written([Write::new(format!("{}/cpu.cfs_quota_us", group.path), "-1")], effect, price)
-        }
-        None => advice(
-            "raise the limit of processors of its control group (CPUQuota=, cpu.max, \
-             cpu.cfs_quota_us)",
-            effect,
-            price,
+    let (group, _) = known.quota_of(held.pid).filter(|(_, is_member)| *is_member)?;
+    // With its period, as the kernel shows it.
+    let none = match group.is_v2 {
+        true => Write::new(
+            format!("{}/cpu.max", group.path),
+            format!("max {}", group.period_ns / 1_000),
         ),
-    })
+        false => Write::new(format!("{}/cpu.cfs_quota_us", group.path), "-1"),
+    };
+    Some(written([none], "the group runs when it could", "others run later"))
 }
 
 fn readahead(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
@@ -279,7 +285,7 @@ fn readahead(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
     let is_new = reads_inodes && kind == "ext4" && !options.contains("inode_readahead_blks");
     let mount = call.mount.as_ref().filter(|_| is_new)?;
     Some(advice(
-        format!("mount -o remount,inode_readahead_blks=256 {mount}"),
+        format!("mount -o remount,inode_readahead_blks=256 {}", quoted(mount)),
         "more of the tables of inodes is read at once",
         "memory",
     ))
@@ -287,7 +293,8 @@ fn readahead(known: &Knowledge, call: &SlowCall) -> Option<Advice> {
 
 /// Advice about the journal.
 fn of_journal(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
-    let Some((device, mount)) = call.device.zip(call.mount.clone()) else { return Vec::new() };
+    let Some((device, path)) = call.device.zip(call.mount.as_deref()) else { return Vec::new() };
+    let mount = quoted(path);
     let Some(("ext4", options)) = mounted(known, device) else { return Vec::new() };
     let has = |option: &str| options.split(',').any(|one| one == option);
     // What is mounted at two places is not unmounted by one command.
@@ -315,7 +322,8 @@ fn of_journal(known: &Knowledge, call: &SlowCall, cause: Cause) -> Vec<Advice> {
         Cause::LogSpace | Cause::TransactionFull => {
             let blocks = known.line.journals.get(&device).and_then(|journal| journal.samples.last());
             let is_small = blocks.is_none_or(|sample| sample.total_blocks < JOURNAL_MIB << 8);
-            if let Some(name) = name.filter(|_| is_small) {
+            // What the machine runs from is not unmounted.
+            if let Some(name) = name.filter(|_| is_small && path != "/") {
                 all.push(advice(
                     format!(
                         "umount {mount} && e2fsck -f /dev/{name} && tune2fs -O ^has_journal /dev/{name} && \

@@ -1,6 +1,6 @@
 //! Which calls were slow, and what is told of each.
 
-use super::chain::{Span, Steps, Walk};
+use super::chain::{Span, Steps, Walk, add};
 use super::mounts::mount;
 use super::slept::Slept;
 use super::soft::{ASYNCHRONOUS, FILE_LOCKS, LEASED};
@@ -103,7 +103,8 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
         let hard_ns = slept.hard.within(span);
         let is_late = is_asked || hard_ns * 2 >= wait_ns;
         if wait_ns >= over_ns && is_late && (is_worker || calls::is_storage(&name) || is_stopped) {
-            let fd = Some(call.args[0]).filter(|_| !is_worker);
+            // Of a call that was not seen to begin no argument is known.
+            let fd = Some(call.args[0]).filter(|_| !is_worker && call.args != [0; 6]);
             slow.push(Candidate { pid, call: name, fd, span, wait_ns });
         }
     }
@@ -222,7 +223,8 @@ fn explained(
     files: &mut Files,
     is_told: bool,
 ) -> SlowCall {
-    let tree = Walk::new(known, steps).waits(candidate.pid, candidate.span);
+    let mut tree = Walk::new(known, steps).waits(candidate.pid, candidate.span);
+    tell_cut(known, &mut tree);
     let unexplained: u64 = tree.iter().map(unexplained_ns).sum();
     let told: u64 = tree.iter().map(|node| node.ns).sum();
     let unexplained_ns = unexplained + candidate.wait_ns.saturating_sub(told);
@@ -284,6 +286,19 @@ fn root_cause(chain: &[Link]) -> Option<&Link> {
 
 fn end_of(chain: &[Link]) -> Option<&Link> {
     chain.iter().rev().find(|link| link.cause != Cause::Running).or(chain.last())
+}
+
+/// Says of which waits the stack is cut: the call may have been in more than is told.
+fn tell_cut(known: &Knowledge, tree: &mut [Node]) {
+    for node in tree {
+        if let Some(stack) = node.stack.filter(|stack| known.line.stacks.is_cut(*stack)) {
+            let frames = known.line.stacks.get(stack).len();
+            let cut =
+                format!("its stack is cut: what is outside of {frames} functions is not known");
+            add(&mut node.evidence, &cut);
+        }
+        tell_cut(known, &mut node.children);
+    }
 }
 
 /// Time in a node that nothing explains.

@@ -91,6 +91,12 @@ impl Members {
         self.lists().any(is_in)
     }
 
+    /// Groups with a limit that a task was seen in.
+    pub(super) fn groups_of(&self, pid: i32) -> BTreeSet<&str> {
+        let of = self.lists().filter_map(|list| list.of.get(&pid));
+        of.flatten().map(String::as_str).collect()
+    }
+
     /// The hierarchy of a group, and its path there; None: its moves cannot be told.
     fn place<'a>(&self, group: &'a str) -> Option<(i32, &'a str)> {
         let below = |(folder, number): &(String, i32)| {

@@ -50,5 +50,40 @@ fn mount_of(line: &str) -> Option<(String, Mount)> {
     let mut words = after.split(' ');
     let kind = words.next()?.to_owned();
     let options = words.nth(1).unwrap_or("").to_owned();
-    Some((device.to_owned(), Mount { path: path.to_owned(), kind, options }))
+    Some((device.to_owned(), Mount { path: unescaped(path), kind, options }))
+}
+
+/// A path as it is: the kernel writes blanks, ends of lines and backslashes in it as `\040` (fs/proc_namespace.c).
+fn unescaped(path: &str) -> String {
+    let mut parts = path.split('\\');
+    let mut plain = parts.next().unwrap_or("").to_owned();
+    for part in parts {
+        let digits = part.get(..3).filter(|digits| digits.bytes().all(|one| one.is_ascii_digit()));
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match byte.filter(u8::is_ascii) {
+            Some(byte) => {
+                plain.push(char::from(byte));
+                plain.push_str(part.get(3..).unwrap_or(""));
+            }
+            None => {
+                plain.push('\\');
+                plain.push_str(part);
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unescaped;
+
+    #[test]
+    fn paths_are_as_they_are() {
+        assert_eq!(unescaped("/media/u/My\\040Disk"), "/media/u/My Disk");
+        assert_eq!(unescaped("/a\\134040\\011b"), "/a\\040\tb");
+        for plain in ["/", "/data", "/a\\", "/a\\x41", "/a\\400", "/\u{e4}\\9\u{e4}"] {
+            assert_eq!(unescaped(plain), plain);
+        }
+    }
 }

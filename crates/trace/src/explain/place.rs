@@ -46,6 +46,8 @@ pub struct Place {
     pub is_swap: bool,
     /// Whether the kernel was to wake the task when a time is over, if nothing comes before.
     pub is_timed: bool,
+    /// Whether its outermost functions are missing: what is not in it is no sign then.
+    pub is_cut: bool,
     /// The innermost function that is not of the scheduler or of locks.
     pub innermost: Option<String>,
 }
@@ -59,6 +61,12 @@ impl Place {
     /// The place of a stack, its innermost function first; None: a function without a name.
     #[must_use]
     pub fn of<'a>(functions: impl IntoIterator<Item = Option<&'a str>>) -> Self {
+        Self::cut(functions, false)
+    }
+
+    /// The same of a stack whose outermost functions may be missing.
+    #[must_use]
+    pub fn cut<'a>(functions: impl IntoIterator<Item = Option<&'a str>>, is_cut: bool) -> Self {
         let names: Vec<&str> = functions.into_iter().map(|name| name.map_or("?", plain)).collect();
         let has = |list: &[&str]| names.iter().any(|name| list.contains(name));
         let mut place = Self {
@@ -72,6 +80,7 @@ impl Place {
             is_loop_worker: has(LOOP_WORKERS),
             is_swap: has(SWAP_READS),
             is_timed: has(TIMERS),
+            is_cut,
             ..Self::default()
         };
         for name in names.iter().rev() {
@@ -151,6 +160,8 @@ impl Place {
         let cause = match (self.is_commit, partial_write) {
             (true, _) => Cause::JournalWrite,
             (false, true) => Cause::DataRead,
+            // What it is read for is said further out.
+            (false, false) if self.is_cut => return,
             (false, false) => Cause::MetadataRead,
         };
         self.add(cause, name);
@@ -265,6 +276,10 @@ mod tests {
             of("io_schedule < folio_wait_bit_common < filemap_get_pages < filemap_read"),
             [DataRead]
         );
+        // A buffer is of metadata where nothing further out says otherwise.
+        let buffer = "io_schedule < __wait_on_buffer < x".split(" < ").map(Some);
+        let of = |is_cut| Place::cut(buffer.clone(), is_cut).layers.len();
+        assert_eq!((of(false), of(true)), (1, 0));
         assert_eq!(Place::of([]).layers, []);
         assert_eq!(Place::of([None, None]).innermost, None);
     }

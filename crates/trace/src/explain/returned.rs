@@ -1,12 +1,17 @@
-//! Whether a task that was stopped right behind a call was in it still.
+//! Whether a task that was stopped, or slept, behind the event of a call's return was in the call still.
 //!
 //! A signal that comes within a call stops the task on the way back to the program, behind the event of the call's
 //! return: for who called the call lasts. One that comes a moment later stops it in the program's own code, by an
 //! interrupt. The times are alike; the stack tells them apart.
 //!
-//! Invariant: a stop that came by an interrupt is of no call. Held by `a_stop_behind_a_call_is_of_no_call`.
+//! Work that a call leaves for the way back is done behind that event as well: what `umount` and the last `close`
+//! of a file wait for. Its stack says so.
+//!
+//! Invariant: a stop that came by an interrupt is of no call. Held by `a_stop_behind_a_call_is_of_no_call`. Work of
+//! the way back is of the call. Held by `work_on_the_way_back_is_of_its_call`.
 
-use crate::timeline::{StackId, Timeline, WaitKind};
+use crate::timeline::{StackId, Timeline, Wait, WaitKind};
+use std::collections::BTreeSet;
 
 /// Functions by which the kernel is entered from a program other than by a call, or beginnings of their names:
 /// x86, arm64, arm.
@@ -19,6 +24,39 @@ const INTERRUPTS: [&str; 7] = [
     "el0_interrupt",
     "__irq_usr",
 ];
+
+/// What does the work that was left for the way back.
+const WORK: &str = "task_work_run";
+/// Between two sleeps of that work, or the call's return and the first, a task runs no longer than this.
+const WORKS_NS: u64 = 10_000_000;
+
+/// Lets calls last as long as the work that they left for the way back.
+pub(super) fn lengthen_calls(
+    line: &mut Timeline,
+    functions: &dyn Fn(&Timeline, StackId) -> Vec<String>,
+) {
+    let stacks = line.stacks.iter().map(|(stack, _)| stack);
+    let of_work: BTreeSet<StackId> =
+        stacks.filter(|stack| functions(line, *stack).iter().any(|name| name == WORK)).collect();
+    if of_work.is_empty() {
+        return;
+    }
+    for task in line.tasks.values_mut() {
+        let works = |wait: &&Wait| wait.stack.is_some_and(|stack| of_work.contains(&stack));
+        for wait in task.waits.iter().filter(works) {
+            let before = task.calls.partition_point(|call| call.begin_ns <= wait.begin_ns);
+            let Some(call) = before.checked_sub(1).and_then(|last| task.calls.get_mut(last)) else {
+                continue;
+            };
+            let Some(end_ns) = call.end_ns.filter(|end_ns| *end_ns < wait.begin_ns) else {
+                continue;
+            };
+            if wait.begin_ns - end_ns < WORKS_NS {
+                call.end_ns = wait.end_ns;
+            }
+        }
+    }
+}
 
 /// Ends calls at their return where the stop behind it was of none.
 pub(super) fn end_calls(

@@ -1,5 +1,6 @@
 //! Chains of timelines made by hand, and of any timeline.
 
+mod advised;
 mod disks;
 mod kinds;
 mod known;

@@ -1,6 +1,6 @@
 //! Tests of fields: widths and signs of several kernels, places inside events, hostile events.
 
-use super::{Device, Field, GroupPath, Name, Value};
+use super::{Device, FRAMES_MAX, Field, Frames, GroupPath, Name, Value};
 use crate::error::Result;
 use crate::format::EventFormat;
 use proptest::prelude::*;
@@ -54,6 +54,19 @@ fn devices_arrays_and_names_are_read() {
     assert_eq!(format!("{:?}", Name::new(b"a\"\xff")), "\"a\\\"\\xff\"");
     let rest = "char x[];\toffset:2;\tsize:0;\tsigned:0";
     assert_eq!(get::<Name>(rest, b"..abcdef\0").unwrap().as_bytes(), b"abcdef");
+}
+
+#[test]
+fn stacks_know_whether_they_are_cut() {
+    let of = |count: usize| Frames::new((1..).take(count));
+    let told = |frames: Frames| (frames.addresses().len(), frames.is_cut());
+    assert_eq!(told(of(FRAMES_MAX)), (FRAMES_MAX, false));
+    assert_eq!(told(of(FRAMES_MAX + 1)), (FRAMES_MAX, true));
+    // Behind the end of the list there is nothing, whatever stands there.
+    assert_eq!(told(Frames::new([7, 0, 8])), (1, false));
+    assert_eq!(told(of(9).first(3, false)), (3, false));
+    assert_eq!(told(of(9).first(9, true)), (9, true));
+    assert_eq!(told(of(FRAMES_MAX + 1).first(usize::MAX, false)), (FRAMES_MAX, true));
 }
 
 #[test]

@@ -117,29 +117,45 @@ impl<const N: usize> Value for [u64; N] {
     }
 }
 
-/// The most frames of a stack that are read.
-pub const FRAMES_MAX: usize = 32;
+/// The most frames of a stack that are read. The deepest common ones, of a write through an overlay or a loop
+/// device whose journal is full, have some 40.
+pub const FRAMES_MAX: usize = 64;
 
 /// A kernel stack: addresses, the innermost function first. Deeper stacks are cut.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Frames {
     addresses: [u64; FRAMES_MAX],
     count: u8,
+    is_cut: bool,
 }
 
 impl Frames {
     /// The first [`FRAMES_MAX`] addresses, up to one that ends the list: 0, or all ones.
     #[must_use]
     pub fn new(addresses: impl IntoIterator<Item = u64>) -> Self {
-        let mut frames = Self { addresses: [0; FRAMES_MAX], count: 0 };
+        let mut frames = Self { addresses: [0; FRAMES_MAX], count: 0, is_cut: false };
         let ends = |address: &u64| *address == 0 || *address == u64::MAX;
-        for (place, address) in
-            frames.addresses.iter_mut().zip(addresses.into_iter().take_while(|one| !ends(one)))
-        {
+        let mut addresses = addresses.into_iter().take_while(|one| !ends(one));
+        for (place, address) in frames.addresses.iter_mut().zip(addresses.by_ref()) {
             *place = address;
             frames.count += 1;
         }
+        frames.is_cut = addresses.next().is_some();
         frames
+    }
+
+    /// The first so many of them; cut if there are more, or if nobody knows.
+    #[must_use]
+    pub fn first(&self, frames: usize, is_cut: bool) -> Self {
+        let mut first = Self::new(self.addresses().iter().copied().take(frames));
+        first.is_cut = is_cut || self.is_cut && frames >= usize::from(self.count);
+        first
+    }
+
+    /// Whether the outermost functions are missing.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// The addresses.

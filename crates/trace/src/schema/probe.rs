@@ -5,10 +5,12 @@
 //! the event itself is the end of what it tells, unless said otherwise.
 
 use super::events;
-use crate::record::{Device, Name};
+use crate::record::{Device, Frames, Name};
 
-/// Frames of a kernel stack, innermost first.
-pub const FRAMES: usize = 24;
+/// Frames of a kernel stack, innermost first, that there is room for.
+pub const FRAMES: usize = 48;
+/// Those of traces that do not say it.
+pub const FRAMES_BEFORE: usize = 24;
 /// Classes of waits by their logarithm: class n has those of 2^n ns and less than twice that. Those
 /// that never left the processor did not wait, and are in class 0.
 pub const BUCKETS: usize = 40;
@@ -62,10 +64,12 @@ events! {
         before_pid: Option<i32> = "before_pid",
         /// Its name.
         before_comm: Option<Name> = "before_comm",
-        /// How many entries of `stack` count.
+        /// How many frames there was room for; of older traces [`FRAMES_BEFORE`].
+        frames_max: Option<u32> = "frames_max",
+        /// How many entries of `stack` count; the event may end behind them.
         frames: u64 = "frames",
         /// Where in the kernel it slept, innermost first, without the scheduler's functions.
-        stack: [u64; FRAMES] = "stack",
+        stack: Frames = "stack",
     }
     /// A task has waited long for a handle.
     "baro_handle" => HandleWait, HandleWaitSchema {

@@ -68,6 +68,10 @@ struct Now {
     returned: Option<super::Call>,
     /// Where that call is among those that are kept.
     returned_at: Option<usize>,
+    /// Whether a call of it was seen to begin or to end.
+    has_called: bool,
+    /// Up to when the task is known to have been in its call, if it was in that already when the trace began.
+    in_call_ns: Option<u64>,
 }
 
 /// Makes a [`Timeline`] of events.

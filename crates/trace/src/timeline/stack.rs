@@ -2,6 +2,7 @@
 
 use crate::record::Frames;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// One of the stacks of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,26 +16,38 @@ impl StackId {
     }
 }
 
-/// The stacks of a timeline.
+/// The stacks of a timeline, each in as much memory as it needs.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
-    stacks: Vec<Frames>,
-    ids: HashMap<Frames, StackId>,
+    /// Addresses, and whether the outermost are missing.
+    stacks: Vec<(Arc<[u64]>, bool)>,
+    /// Whole ones, and those that are cut.
+    ids: [HashMap<Arc<[u64]>, StackId>; 2],
 }
 
 impl Stacks {
     /// Keeps a stack; one that is there already gets the same id.
     pub fn add(&mut self, frames: Frames) -> StackId {
-        *self.ids.entry(frames).or_insert_with(|| {
-            self.stacks.push(frames);
-            StackId(self.stacks.len() as u32 - 1)
-        })
+        let ids = &mut self.ids[usize::from(frames.is_cut())];
+        if let Some(id) = ids.get(frames.addresses()) {
+            return *id;
+        }
+        let (addresses, id) = (Arc::from(frames.addresses()), StackId(self.stacks.len() as u32));
+        ids.insert(Arc::clone(&addresses), id);
+        self.stacks.push((addresses, frames.is_cut()));
+        id
+    }
+
+    /// Whether the outermost functions of a stack are missing: it had more than there was room for.
+    #[must_use]
+    pub fn is_cut(&self, id: StackId) -> bool {
+        self.stacks.get(id.index()).is_some_and(|(_, is_cut)| *is_cut)
     }
 
     /// Addresses of a stack, the innermost function first.
     #[must_use]
     pub fn get(&self, id: StackId) -> &[u64] {
-        self.stacks.get(id.0 as usize).map_or(&[], Frames::addresses)
+        self.stacks.get(id.index()).map_or(&[], |(addresses, _)| addresses)
     }
 
     /// How many there are.
@@ -52,7 +65,7 @@ impl Stacks {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = (StackId, &[u64])> {
         let numbered = self.stacks.iter().enumerate();
-        numbered.map(|(index, frames)| (StackId(index as u32), frames.addresses()))
+        numbered.map(|(index, (addresses, _))| (StackId(index as u32), &**addresses))
     }
 }
 

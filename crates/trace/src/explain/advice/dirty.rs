@@ -10,10 +10,8 @@ use super::{Advice, Write, advice, bdi, mounted, number, within, written};
 use crate::explain::{Cause, Knowledge, SlowCall};
 use crate::record::Device;
 use crate::timeline::Throttle;
+use std::collections::BTreeSet;
 
-/// Dirty data that is allowed of a slow device: what it writes in about two seconds, if not known 32
-/// MiB.
-const DIRTY_BYTES: u64 = 32 << 20;
 /// A limit of dirty data lets through this part of what was written during a wait.
 const HELPS: u64 = 3;
 /// Dirty data that is allowed of all devices.
@@ -76,12 +74,13 @@ pub(super) fn no_limit_of_device(known: &Knowledge, device: Option<Device>) -> O
     })
 }
 
-/// A limit of dirty data for one device alone (since 6.2), if the traced machine can have one and has it not.
+/// A limit of dirty data for one device alone (since 6.2), if the traced machine can have one and has it not: what it
+/// writes in about two seconds. What is not known to have written gets none: it may be fast.
 pub(in crate::explain) fn limit_of_device(
     known: &Knowledge,
     device: Option<Device>,
 ) -> Option<Advice> {
-    let bytes = device.and_then(|device| two_seconds(known, device)).unwrap_or(DIRTY_BYTES);
+    let bytes = two_seconds(known, device?)?;
     limit(known, device, bytes)
 }
 
@@ -127,12 +126,29 @@ fn limit(known: &Knowledge, device: Option<Device>, mut bytes: u64) -> Option<Ad
 
 /// What a device wrote in two seconds of the trace, in whole MiB.
 fn two_seconds(known: &Knowledge, device: Device) -> Option<u64> {
-    let own = known.index.written_bytes(device);
-    let of_whole = || known.stands.whole(device).map_or(0, |disk| known.index.written_bytes(disk));
-    let bytes = if own > 0 { own } else { of_whole() };
     let seconds = known.line.duration_ns() as f64 / 1e9;
-    let mib = (bytes as f64 / seconds.max(0.1) * 2.0) as u64 >> 20;
+    let bytes = written_below(known, device) as f64;
+    let mib = (bytes / seconds.max(0.1) * 2.0) as u64 >> 20;
     (mib > 0).then(|| mib.clamp(4, 1024) << 20)
+}
+
+/// What a device wrote, the disk that it is a part of, or those that it is made of: a composed one may have no
+/// requests of its own.
+fn written_below(known: &Knowledge, device: Device) -> u64 {
+    let (mut next, mut seen, mut bytes) = (vec![device], BTreeSet::new(), 0_u64);
+    while let Some(device) = next.pop() {
+        if !seen.insert(device) {
+            continue;
+        }
+        let own = known.index.written_bytes(device);
+        bytes = bytes.saturating_add(own);
+        // A loop device has requests of its own.
+        if own == 0 && !known.stands.is_loop(device) {
+            next.extend(known.stands.whole(device));
+            next.extend(known.stands.below(device));
+        }
+    }
+    bytes
 }
 
 fn is_f2fs(known: &Knowledge, device: Device) -> bool {

@@ -412,3 +412,19 @@ fn a_journal_of_its_own_device_is_written_there() {
     };
     assert_eq!((told("jbd2/sdb"), told("jbd2/sda-8")), ("sdb".to_owned(), "sda".to_owned()));
 }
+
+/// Of a stack that is cut nobody knows what the call was in: a buffer that is waited for may be of data.
+#[test]
+fn a_stack_that_is_cut_is_told_as_that() {
+    let told = |functions: usize| {
+        let inner = ["io_schedule", "__wait_on_buffer"].map(str::to_owned);
+        let outer = (inner.len()..functions).map(|number| format!("f{number}"));
+        let stack: Vec<String> = inner.into_iter().chain(outer).collect();
+        let mut scene = Scene::of_victim(&stack.join(" < "), 0);
+        scene.request(10, 100, 600, 4096);
+        let link = scene.told().chain[0].clone();
+        (link.cause, link.evidence.contains("its stack is cut"))
+    };
+    assert_eq!(told(crate::record::FRAMES_MAX), (Cause::MetadataRead, false));
+    assert_eq!(told(crate::record::FRAMES_MAX + 1), (Cause::Device, true));
+}

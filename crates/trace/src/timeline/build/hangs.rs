@@ -7,7 +7,7 @@
 //! Invariant: a sleep that events tell too is there once. Held by `a_hang_is_told_once`.
 
 use super::Builder;
-use crate::record::Frames;
+use crate::record::{FRAMES_MAX, Frames};
 use crate::timeline::{Call, Processor, Wait, WaitKind};
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn parse(text: &str) -> Vec<Hang> {
         let Some(rest) = line.strip_prefix("task ") else {
             let is_function = !line.starts_with("left out ");
             if let Some(last) =
-                hangs.last_mut().filter(|last| is_function && last.functions.len() < 64)
+                hangs.last_mut().filter(|last| is_function && last.functions.len() < FRAMES_MAX)
             {
                 last.functions.push(line.to_owned());
             }
@@ -117,6 +117,7 @@ impl Builder {
         if let Some((number, [a, b, c])) = hang.call {
             let args = [a, b, c, 0, 0, 0];
             now.call = Some(Call { number, args, begin_ns, end_ns: None, ret: 0 });
+            now.in_call_ns = Some(begin_ns);
         }
     }
 
@@ -128,6 +129,8 @@ impl Builder {
         if self.has_switches {
             for hang in ending {
                 let stack = self.named_stack(&hang.functions);
+                let began_before = self.line.calls_are_exact && self.lasted_at_begin(hang.pid);
+                let begin_ns = self.line.begin_ns;
                 let Some(now) = self.now.get_mut(&hang.pid) else {
                     // No event of all the trace is of it: it has slept since before.
                     if let Some(since_ns) = hang.since_ns.filter(|ns| *ns <= self.line.begin_ns) {
@@ -137,6 +140,14 @@ impl Builder {
                 };
                 if let Some(wait) = now.wait.as_mut().filter(|wait| wait.kind == hang.kind) {
                     wait.stack.get_or_insert(stack);
+                }
+                // The call that it is in neither began nor ended within the trace.
+                if let Some((number, [a, b, c])) = hang.call.filter(|_| began_before)
+                    && !now.has_called
+                {
+                    let args = [a, b, c, 0, 0, 0];
+                    let call = Call { number, args, begin_ns, end_ns: None, ret: 0 };
+                    now.call.get_or_insert(call);
                 }
             }
             return;
@@ -201,7 +212,9 @@ impl Builder {
                 address
             })
             .collect();
-        line.stacks.add(Frames::new(addresses))
+        // The kernel tells no more of a stack (`MAX_STACK_TRACE_DEPTH` of fs/proc/base.c).
+        let is_cut = functions.len() >= FRAMES_MAX;
+        line.stacks.add(Frames::new(addresses).first(FRAMES_MAX, is_cut))
     }
 }
 
@@ -215,7 +228,7 @@ mod tests {
     use super::super::At;
     use super::*;
     use crate::record::Name;
-    use crate::schema::{KernelEvent, Switch, SysExit};
+    use crate::schema::{KernelEvent, Switch, SysEnter, SysExit};
     use crate::timeline::{Context, Limits, Timeline};
 
     const TEXT: &str = "at 5\ntask 7 D 0 1 3 4 5\nvfs_write\nksys_write\nnonsense x\ntask x\ntask 8 S 40 73 1 2 3\n\
@@ -305,6 +318,56 @@ mod tests {
         // One that events are of is told by them.
         let ran = KernelEvent::Switch(switch_to_7());
         assert_eq!(spans(&told("", &since, at(9_000), &[(at(9_001), ran)]), 7), []);
+    }
+
+    #[test]
+    fn a_call_that_lasts_all_of_the_trace_is_one() {
+        let told = |of_pid: i32| {
+            let goes = KernelEvent::Switch(Switch {
+                prev_pid: 7,
+                prev_state: 2,
+                next_pid: 9,
+                ..switch_to_7()
+            });
+            let comes = KernelEvent::Switch(switch_to_7());
+            let mut builder = Builder::new(Limits::default());
+            let text = "task 7 D 0 166 3 4 5\nfolio_wait_bit".to_owned();
+            builder.hangs_at_end(&[("hangs at the end".to_owned(), text)].into());
+            (builder.line.begin_ns, builder.line.end_ns) = (MS, 100 * MS);
+            let events = [
+                (of_pid, 5, KernelEvent::SysExit(SysExit { number: 1, ret: 0 })),
+                (7, 10, goes.clone()),
+                (9, 40, comes),
+                (7, 50, goes),
+            ];
+            for (pid, at_ms, event) in events {
+                let at = At { cpu: 0, time_ns: at_ms * MS, pid, context: Context::Task };
+                builder.known(at, &event);
+            }
+            let line = builder.finish();
+            line.tasks[&7]
+                .calls
+                .iter()
+                .map(|one| (one.number, one.begin_ns / MS))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told(8), [(166, 1)]);
+        // It had ended one, and so has begun this one, which was lost.
+        assert_eq!(told(7), [(1, 1)]);
+    }
+
+    #[test]
+    fn a_call_that_had_returned_ends_with_its_sleep() {
+        let enters = KernelEvent::SysEnter(SysEnter { number: 3, args: [0; 6] });
+        let events = [
+            (150 * MS, KernelEvent::Switch(switch_to_7())),
+            (160 * MS, enters),
+            (161 * MS, KernelEvent::SysExit(SysExit { number: 3, ret: 0 })),
+        ];
+        let line = told(TEXT, "", 100 * MS, &events);
+        let calls = line.tasks[&7].calls.iter();
+        let calls = calls.map(|call| (call.number, call.end_ns.map(|ns| ns / MS)));
+        assert_eq!(calls.collect::<Vec<_>>(), [(1, Some(150)), (3, Some(161))]);
     }
 
     #[test]

@@ -11,8 +11,9 @@
 
 use super::{At, Builder};
 use crate::calls;
-use crate::record::Frames;
-use crate::schema::{HandleHeld, HandleWait, HandleWaits, KernelEvent, Sleep, TransactionLists};
+use crate::schema::{
+    FRAMES_BEFORE, HandleHeld, HandleWait, HandleWaits, KernelEvent, Sleep, TransactionLists,
+};
 use crate::timeline::{
     Call, Context, Handle, JournalSample, ListLengths, Processor, Quota, Stage, Task, Wait,
     WaitKind, Waker,
@@ -104,7 +105,8 @@ impl Builder {
             call: None,
         });
         let frames = usize::try_from(event.frames).unwrap_or(0);
-        let stack = Frames::new(event.stack.into_iter().take(frames));
+        let frames_max = event.frames_max.map_or(FRAMES_BEFORE, |most| most as usize);
+        let stack = event.stack.first(frames, frames >= frames_max);
         let is_sleep = event.state != 0;
         let wait = Wait {
             kind: match event.state {
@@ -335,14 +337,12 @@ fn processor(event: &Sleep) -> Processor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Device, Name};
+    use crate::record::{Device, Frames, Name};
     use crate::schema::FRAMES;
     use crate::timeline::{Builder, Limits};
     use proptest::prelude::*;
 
     fn sleep(begin_ns: u64, call: i64, write_calls: u64) -> KernelEvent {
-        let mut stack = [0; FRAMES];
-        stack[0] = 7;
         KernelEvent::Sleep(Sleep {
             pid: 5,
             tgid: 5,
@@ -365,9 +365,32 @@ mod tests {
             throttled_ns: None,
             before_pid: None,
             before_comm: None,
+            frames_max: None,
             frames: 1,
-            stack,
+            stack: Frames::new([7]),
         })
+    }
+
+    #[test]
+    fn a_stack_that_fills_its_room_is_cut() {
+        let told = |frames: usize, frames_max: Option<u32>| {
+            let mut builder = Builder::new(Limits::default());
+            let KernelEvent::Sleep(mut one) = sleep(1_000_000, -1, 0) else { return (0, false) };
+            // Behind those that count there may be anything.
+            one.stack = Frames::new((1..=FRAMES as u64).take(FRAMES));
+            (one.frames, one.frames_max) = (frames as u64, frames_max);
+            builder.known(
+                At { cpu: 8191, time_ns: 9_000_000, pid: 5, context: Context::Task },
+                &KernelEvent::Sleep(one),
+            );
+            let line = builder.finish();
+            let stack = line.tasks[&5].waits[0].stack.unwrap();
+            (line.stacks.get(stack).len(), line.stacks.is_cut(stack))
+        };
+        assert_eq!(told(23, None), (23, false));
+        assert_eq!(told(24, None), (24, true));
+        assert_eq!(told(24, Some(FRAMES as u32)), (24, false));
+        assert_eq!(told(FRAMES, Some(FRAMES as u32)), (FRAMES, true));
     }
 
     #[test]

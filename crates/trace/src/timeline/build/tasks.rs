@@ -2,7 +2,7 @@
 //!
 //! Invariant: a sleep is not lost with the switch that ended it; of a page fault that is throttled several
 //! times there is one. Held by `a_task_that_does_something_has_come`, `every_call_is_told_once`,
-//! `a_fault_that_is_throttled_several_times_is_one`.
+//! `a_fault_that_is_throttled_several_times_is_one`, `a_call_that_began_before_the_trace_is_one`.
 
 use super::{At, Builder, Now};
 use crate::record::Name;
@@ -96,6 +96,10 @@ impl Builder {
         let Some(mut wait) = now.wait.take() else { return };
         wait.end_ns = Some(at.time_ns);
         wait.processor.before_pid = before_pid;
+        // The one that lasted when the trace began.
+        if now.in_call_ns.is_some_and(|since_ns| since_ns == wait.begin_ns) {
+            now.in_call_ns = Some(at.time_ns);
+        }
         // A task that is stopped or held for its group's quota returns from its call and is not yet in
         // its own code: for who called the call lasts.
         if let Some(mut call) = now.returned.take() {
@@ -148,8 +152,7 @@ impl Builder {
             return;
         }
         let size = usize::try_from(event.size).unwrap_or(0);
-        let frames = event.frames.addresses().iter().copied().take(size);
-        let stack = self.line.stacks.add(crate::record::Frames::new(frames));
+        let stack = self.line.stacks.add(event.frames.first(size, false));
         if let Some(wait) = self.now.get_mut(&at.pid).and_then(|now| now.wait.as_mut()) {
             wait.stack = Some(stack);
         }
@@ -157,7 +160,9 @@ impl Builder {
 
     pub(super) fn enter(&mut self, at: At, event: &SysEnter) {
         self.line.calls_are_exact = true;
+        self.returned_before(at.pid);
         let now = self.now.entry(at.pid).or_default();
+        now.has_called = true;
         now.call = Some(Call {
             number: event.number,
             args: event.args,
@@ -169,8 +174,26 @@ impl Builder {
         now.returned = None;
     }
 
+    /// The event of a call's return comes before the work that is left for the way back, as that of `umount`
+    /// (`task_work_run`): a call that a task slept in when the trace began may have had it. It ended with that sleep,
+    /// if nothing else tells.
+    fn returned_before(&mut self, pid: i32) {
+        let Some(now) = self.now.get_mut(&pid) else { return };
+        let Some((end_ns, call)) = now.in_call_ns.take().zip(now.call.take()) else { return };
+        let is_long = end_ns.saturating_sub(call.begin_ns) >= self.limits.min_call_ns;
+        if is_long && self.room() {
+            let calls = &mut self.line.tasks.entry(pid).or_default().calls;
+            calls.push(Call { end_ns: Some(end_ns), ..call });
+        }
+    }
+
     pub(super) fn exit(&mut self, at: At, event: &SysExit) {
-        let Some(call) = self.now.get_mut(&at.pid).and_then(|now| now.call.take()) else { return };
+        let Some(call) = self.now.get_mut(&at.pid).and_then(|now| now.call.take()) else {
+            return self.began_before(at, event);
+        };
+        if let Some(now) = self.now.get_mut(&at.pid) {
+            (now.has_called, now.in_call_ns) = (true, None);
+        }
         // A signal's handler was entered in between, or events were lost.
         if call.number != event.number {
             return;
@@ -188,6 +211,34 @@ impl Builder {
         if let Some(now) = self.now.get_mut(&at.pid) {
             (now.returned, now.returned_at) = (Some(ended), kept_at);
         }
+    }
+
+    /// A call ends that was not seen to begin. If it is the first of its task that is told, it began before the
+    /// trace: it is kept from there on, and not counted, since how long it took is not known.
+    fn began_before(&mut self, at: At, event: &SysExit) {
+        (self.line.calls_are_exact, self.line.calls_are_counted) = (true, true);
+        let first = !std::mem::replace(&mut self.now.entry(at.pid).or_default().has_called, true);
+        let is_known = self.lasted_at_begin(at.pid) && event.number >= 0;
+        let begin_ns = self.line.begin_ns;
+        let is_long = at.time_ns.saturating_sub(begin_ns) >= self.limits.min_call_ns;
+        if !(first && is_known && is_long && self.room()) {
+            return;
+        }
+        let (end_ns, ret) = (Some(at.time_ns), event.ret);
+        let call = Call { number: event.number, args: [0; 6], begin_ns, end_ns, ret };
+        let calls = &mut self.line.tasks.entry(at.pid).or_default().calls;
+        calls.push(call);
+        let kept_at = Some(calls.len() - 1);
+        if let Some(now) = self.now.get_mut(&at.pid) {
+            (now.returned, now.returned_at) = (Some(call), kept_at);
+        }
+    }
+
+    /// Whether a task without a call so far that is told was there when the trace began, and nothing of it can
+    /// have been lost since: then its first call that is in the trace was already made.
+    pub(super) fn lasted_at_begin(&self, pid: i32) -> bool {
+        let is_born = self.line.tasks.get(&pid).is_some_and(|task| task.born_ns.is_some());
+        !is_born && self.line.lost_events == 0 && self.line.lost_places == 0
     }
 
     /// Where no call was seen to return: of those that are kept, as many as there are.
@@ -414,5 +465,36 @@ mod tests {
         assert_eq!(told(KernelEvent::SysExit(SysExit { number: 1, ret: 0 })), [whole]);
         // It sleeps again.
         assert_eq!(told(switch(7, SLEEPS, 8)), [whole, (50, None, None, false)]);
+    }
+
+    #[test]
+    fn a_call_that_began_before_the_trace_is_one() {
+        const MS: u64 = 1_000_000;
+        let told = |before: &[KernelEvent], lost: bool, end: KernelEvent| {
+            let mut builder = Builder::new(Limits::default());
+            builder.line.begin_ns = MS;
+            if lost {
+                builder.lost(None);
+            }
+            let sleeps = [(10, switch(7, SLEEPS, 9)), (110, switch(9, 0, 7))];
+            let again = [(120, switch(7, SLEEPS, 9)), (320, switch(9, 0, 7)), (321, end)];
+            let before = before.iter().map(|event| (5, event.clone()));
+            for (at_ms, event) in before.chain(sleeps).chain(again) {
+                let at = At { cpu: 0, time_ns: at_ms * MS, pid: 7, context: Context::Task };
+                builder.known(at, &event);
+                builder.line.end_ns = at.time_ns;
+            }
+            let task = builder.finish().tasks.remove(&7).unwrap();
+            let ms = |one: &Call| (one.number, one.begin_ns / MS, one.end_ns.map(|ns| ns / MS));
+            (task.calls.iter().map(ms).collect::<Vec<_>>(), task.call_counts.len())
+        };
+        let ends = |number| KernelEvent::SysExit(SysExit { number, ret: 0 });
+        assert_eq!(told(&[], false, ends(166)), (vec![(166, 1, Some(321))], 0));
+        // A signal's handler has ended, not a call.
+        assert_eq!(told(&[], false, ends(-1)), (vec![], 0));
+        // Its beginning may have been lost within the trace; or it made another call in between.
+        assert_eq!(told(&[], true, ends(166)).0, []);
+        let other = KernelEvent::SysEnter(SysEnter { number: 1, args: [0; 6] });
+        assert_eq!(told(&[other, ends(1)], false, ends(166)).0, []);
     }
 }
