@@ -16,6 +16,7 @@ mod output;
 mod pace;
 mod retention;
 mod thread;
+mod trusted;
 mod turns;
 mod write;
 

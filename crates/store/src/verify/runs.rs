@@ -166,7 +166,7 @@ fn unnamed(store: &Store) -> Result<Vec<String>> {
     };
     let counts = |name: &String| {
         let is = |run: &RunEntry| run_name(run.id) == format!("{RUNS}/{name}");
-        ["manifest", "manifest.lock", "lock", "lake"].contains(&name.as_str())
+        ["manifest", "manifest.lock", "lock", "lake", "clock"].contains(&name.as_str())
             || store.runs.manifest.runs.iter().any(is)
     };
     names.retain(|name| !counts(name));
