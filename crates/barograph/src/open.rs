@@ -2,7 +2,7 @@
 
 use crate::settling::Settles;
 use crate::{Recorder, Result};
-use baro_log::{Geometry, Role, StoreLock, init, open_folder, read_identity, set_when_full};
+use baro_log::{Geometry, Role, StoreLock, init, open_folder, read_identity, switch_when_full};
 use baro_ondisk::{StoreId, WhenFull};
 use baro_recorder::{Options, Retention};
 use baro_sys::disk::Disk;
@@ -138,7 +138,7 @@ impl Opening {
         }
         // Where another process records, the open says so.
         if let Ok(_lock) = StoreLock::take(&disk, Role::Recording)? {
-            set_when_full(&disk, &self.path, self.when_full)?;
+            switch_when_full(&disk, &self.path, self.when_full)?;
         }
         Ok(())
     }

@@ -73,7 +73,7 @@ pub use running::{Span, spans};
 pub use series::{Inserted, SeriesTable};
 pub use session::{Extent, Hole, Proof, Verdict, dead_from, judge, known_end};
 pub use settled::{mend_settled, read_progress, write_manifest};
-pub use switch::set_when_full;
+pub use switch::{set_when_full, switch_when_full};
 pub use taken::{LostUnsettled, Reused, SoFar, Taken};
 pub use unread::{BadHeader, Headers};
 pub use walk::{Blocks, Found, FoundHeader, Walk};

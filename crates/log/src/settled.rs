@@ -11,7 +11,7 @@ use baro_sys::disk::Disk;
 use baro_sys::storage::{Access, Storage, StorageFile};
 
 /// Who settles or deletes is waited for so long.
-const PATIENCE_NS: u64 = 30_000_000_000;
+pub(super) const PATIENCE_NS: u64 = 30_000_000_000;
 
 /// Generation of the manifest, and how far it says that the log is settled; `None` if there is no
 /// manifest of this store that can be read: its reader in the store says so.

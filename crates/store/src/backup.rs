@@ -262,7 +262,7 @@ fn wanted(store: &Store, options: &BackupOptions) -> Result<Manifest> {
     }
     let mut manifest = store.runs.manifest.clone();
     let retention = RunRetention { keep_ns: options.keep_ns, ..RunRetention::default() };
-    let (old, _) = retention.drop_of(store, |_| false, None);
+    let (old, _) = retention.drop_of(store, |_| false, None, false);
     manifest.runs.retain(|run| !old.contains(run));
     Ok(manifest)
 }

@@ -128,6 +128,16 @@ impl Loss {
     pub fn is_of_manifest(self) -> bool {
         matches!(self, Loss::Manifest | Loss::Since)
     }
+
+    /// Whether records of the log may be missing, or their names.
+    pub(crate) fn is_of_log(self) -> bool {
+        match self {
+            Loss::Blocks(_) | Loss::Records(_) | Loss::Segment | Loss::Copies(_) => true,
+            Loss::Replaced | Loss::Reused | Loss::Declarations | Loss::Identity => true,
+            Loss::Samples(_) | Loss::Manifest | Loss::Unsettled(_) | Loss::Settled => false,
+            Loss::Since | Loss::Pin | Loss::Copied(_) | Loss::Handover | Loss::Nothing => false,
+        }
+    }
 }
 
 impl Damage {

@@ -120,24 +120,24 @@ impl Store {
             }
             ControlFlow::Continue(())
         })?;
-        found.damage.extend(counted.read.damage);
+        let mut notes = counted.read;
         let texts = of(|kind| kind == Some(Type::Text));
         let texts = self.query_ids(&texts, &Query::raw(interval), |batch| {
             *found.rows.entry(batch.target.id).or_default() += batch.times_ns.len() as u64;
             ControlFlow::Continue(())
         })?;
-        found.damage.extend(texts.read.damage);
+        notes.add(texts.read);
         let channels = of(|kind| matches!(kind, None | Some(Type::Channel)));
         if !channels.is_empty() {
             let filter = Filter::ids(&channels).data_only();
-            let notes = self.records(interval, &filter, &Reading::default(), |record| {
+            notes.add(self.records(interval, &filter, &Reading::default(), |record| {
                 if record.kind == Kind::Frame {
                     *found.rows.entry(record.stream).or_default() += 1;
                 }
                 ControlFlow::Continue(())
-            })?;
-            found.damage.extend(notes.damage);
+            })?);
         }
+        found.damage = notes.damage;
         Ok(found)
     }
 

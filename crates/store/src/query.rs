@@ -154,13 +154,11 @@ impl Store {
                 break;
             }
         }
-        Ok(self.with_headers(notes))
+        Ok(self.query_notes(notes))
     }
 
-    /// Data that was found missing where it was looked for what there is to read counts too.
-    fn with_headers(&self, mut notes: QueryNotes) -> QueryNotes {
-        let lost = self.damage_so_far().into_iter().filter(Damage::is_loss);
-        lost.for_each(|damage| notes.read.take_damage(damage));
+    fn query_notes(&self, mut notes: QueryNotes) -> QueryNotes {
+        notes.read = self.with_headers(notes.read);
         notes
     }
 
@@ -180,7 +178,7 @@ impl Store {
         let read = self.emit_ids(ids, query, &mut out)?;
         let mut notes = out.outlet.notes;
         notes.add(read);
-        Ok(self.with_headers(notes))
+        Ok(self.query_notes(notes))
     }
 
     /// Returns what was met; what was handed out is in the emitter's notes.
@@ -291,7 +289,7 @@ impl Store {
             let kind = |id| self.catalog.kind(id).unwrap_or(baro_ondisk::Type::I64);
             let damage = totals::series(&sources, ids, &kind, &query, aggregate, &mut counted)?;
             notes.read = notes_with(sources.notes, damage);
-            return Ok(self.with_headers(notes));
+            return Ok(self.query_notes(notes));
         }
         // Sample by sample, gathered into columns.
         let (mut rows, mut held, mut flow) =
@@ -322,7 +320,7 @@ impl Store {
         }
         notes.read = notes_with(sources.notes, damage);
         notes.add(before_notes);
-        Ok(self.with_headers(notes))
+        Ok(self.query_notes(notes))
     }
 
     /// Name, unit and type of what a batch is of.

@@ -92,7 +92,8 @@ pub struct Notes {
     pub blocks_again: u64,
     /// Blocks that a writer recycled before they were read.
     pub blocks_recycled: u64,
-    /// Damage found on the way (beside [`Store::damage`](crate::Store::damage)).
+    /// Damage found on the way, and data that was found missing when it was looked for what there is
+    /// to read, each once.
     pub damage: Vec<Damage>,
 }
 

@@ -117,7 +117,8 @@ impl Store {
         reading: &Reading,
         each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
     ) -> Result<Notes> {
-        self.records_of(self.index()?, interval, filter, reading, each)
+        let notes = self.records_of(self.index()?, interval, filter, reading, each)?;
+        Ok(self.with_log(notes))
     }
 
     /// The same of the blocks that an index has.
@@ -201,7 +202,7 @@ impl Sweep<'_> {
         walk.set_durable(live.end);
         walk.pass_unreadable();
         while walk.scan().sequence() < live.end {
-            let offset = walk.scan().offset();
+            let (offset, sequence) = (walk.scan().offset(), walk.scan().sequence());
             let source = match walk.next_header() {
                 Ok(FoundHeader::Block(header)) => {
                     if !self.interval.meets((header.time_min_ns, header.time_max_ns)) {
@@ -230,17 +231,18 @@ impl Sweep<'_> {
                 Ok(FoundHeader::End(End::Tail(source))) => Source::Format(source),
                 Err(error) => Source::Unreadable(error.to_string()),
             };
-            // The index has reported it.
-            if let Ok(Some((at, header))) = walk.find_proof() {
-                walk.resume(at, &header);
-                continue;
-            }
-            let missing = live.end - walk.scan().sequence();
+            // The index may not have looked: of a segment with a summary that tells enough for it.
+            let proof = walk.find_proof().ok().flatten();
+            let missing = proof.map_or(live.end, |(_, header)| header.sequence) - sequence;
             if self.patience.recycled(&file, segment, true)? {
                 self.notes.blocks_recycled += missing;
             } else {
                 let (name, loss) = (segment.file.name(), Loss::Blocks(missing));
-                self.notes.damage.push(Damage::at(&name, offset, source, loss));
+                self.notes.take_damage(Damage::at(&name, offset, source, loss));
+            }
+            if let Some((at, header)) = proof {
+                walk.resume(at, &header);
+                continue;
             }
             break;
         }

@@ -261,6 +261,23 @@ impl Store {
         parts.cloned().chain(pins).collect()
     }
 
+    /// What was met, with the data that was found missing where it was looked for what there is to read:
+    /// every way out of samples ends here or in [`Store::with_log`], so that no caller can forget it.
+    pub(crate) fn with_headers(&self, notes: Notes) -> Notes {
+        self.with_lost(notes, Damage::is_loss)
+    }
+
+    /// The same of what records of the log may be missing from.
+    pub(crate) fn with_log(&self, notes: Notes) -> Notes {
+        self.with_lost(notes, |damage| damage.loss.is_of_log())
+    }
+
+    fn with_lost(&self, mut notes: Notes, counts: fn(&Damage) -> bool) -> Notes {
+        let lost = self.damage_so_far().into_iter().filter(counts);
+        lost.for_each(|damage| notes.take_damage(damage));
+        notes
+    }
+
     /// Which blocks of the log are live. Reads the headers of all blocks once.
     pub(crate) fn index(&self) -> Result<&Index> {
         self.index_of(&self.index, 0, Search::Whole)
@@ -352,9 +369,10 @@ impl Store {
     /// # Errors
     /// The operating system refuses; damage is in the notes.
     pub fn blocks(&self, mut each: impl FnMut(&LiveBlock<'_>) -> ControlFlow<()>) -> Result<Notes> {
-        self.blocks_with(self.access, |block, _| Ok(each(block)))
+        Ok(self.with_log(self.blocks_with(self.access, |block, _| Ok(each(block)))?))
     }
 
+    /// For who tells what the index has met in his own way.
     pub(crate) fn blocks_with(
         &self,
         access: Access,
@@ -389,9 +407,10 @@ impl Store {
         mut each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
     ) -> Result<Notes> {
         let mut unfolded = UnfoldedSamples::default();
-        self.blocks_with(self.access, |live, notes| {
+        let notes = self.blocks_with(self.access, |live, notes| {
             Ok(for_each_record(live, notes, &mut unfolded, |record| each(record)))
-        })
+        })?;
+        Ok(self.with_log(notes))
     }
 }
 

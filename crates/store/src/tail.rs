@@ -2,13 +2,14 @@
 //! that the cost depends on how long ago the rows were recorded and not on the size of the log.
 
 use crate::Result;
+use crate::damage::{Damage, Loss, Source};
 use crate::index::{BlockPlace, Patience};
 use crate::mask::Mask;
 use crate::read::{LiveBlock, Notes};
 use crate::store::{Store, for_each_record};
 use baro_log::{Blocks, FoundHeader};
 use baro_ondisk::limits::UNIT_BYTES;
-use baro_ondisk::{Kind, UnfoldedSamples};
+use baro_ondisk::{End, Kind, UnfoldedSamples};
 use baro_sys::memory::AlignedBuffer;
 use baro_sys::storage::StorageFile;
 use std::collections::HashMap;
@@ -59,15 +60,27 @@ impl Store {
             walk.set_durable(entry.live.end);
             walk.pass_unreadable();
             while walk.scan().sequence() < entry.live.end {
-                let offset = walk.scan().offset();
-                match walk.next_header() {
-                    Ok(FoundHeader::Block(header)) => blocks.push(BlockPlace::new(offset, &header)),
-                    // The index has reported it.
-                    Ok(FoundHeader::End(_)) | Err(_) => match walk.find_proof() {
-                        Ok(Some((at, header))) => walk.resume(at, &header),
-                        Ok(None) | Err(_) => break,
-                    },
+                let (offset, sequence) = (walk.scan().offset(), walk.scan().sequence());
+                let source = match walk.next_header() {
+                    Ok(FoundHeader::Block(header)) => {
+                        blocks.push(BlockPlace::new(offset, &header));
+                        continue;
+                    }
+                    Ok(FoundHeader::End(End::Full)) => break,
+                    Ok(FoundHeader::End(End::Tail(source))) => Source::Format(source),
+                    Err(error) => Source::Unreadable(error.to_string()),
+                };
+                // The index may not have looked: a summary tells enough for it.
+                let proof = walk.find_proof().ok().flatten();
+                let next = proof.map_or(entry.live.end, |(_, header)| header.sequence);
+                if patience.recycled(&file, &entry.segment, true)? {
+                    notes.blocks_recycled += next - sequence;
+                } else {
+                    let loss = Loss::Blocks(next - sequence);
+                    notes.take_damage(Damage::at(&name, offset, source, loss));
                 }
+                let Some((at, header)) = proof else { break };
+                walk.resume(at, &header);
             }
             for place in blocks.into_iter().rev() {
                 if found.values().all(|have| have.len() >= rows) {
@@ -90,8 +103,7 @@ impl Store {
                         notes.blocks_recycled += 1;
                     }
                     Err(source) => {
-                        let loss = crate::Loss::Blocks(1);
-                        notes.damage.push(crate::Damage::at(&name, offset, source, loss));
+                        notes.take_damage(Damage::at(&name, offset, source, Loss::Blocks(1)));
                     }
                 }
             }
@@ -100,7 +112,7 @@ impl Store {
             have.reverse();
             have.sort_by_key(|row| row.time_ns);
         }
-        Ok((found, notes))
+        Ok((found, self.with_log(notes)))
     }
 }
 

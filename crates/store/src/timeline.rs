@@ -117,7 +117,7 @@ impl Store {
             let _ = samples(&mut slices, selection, None, each)?;
         }
         notes.add(slices.into_notes());
-        Ok((notes, frames.short))
+        Ok((self.with_headers(notes), frames.short))
     }
 }
 

@@ -174,7 +174,7 @@ impl Store {
                 notes.damage.extend(read.err());
             }
         }
-        Ok(notes)
+        Ok(self.with_headers(notes))
     }
 
     /// What the parts of the store take. Looks at the sizes of files, and reads nothing.

@@ -4,7 +4,9 @@
 
 mod common;
 
-use baro_log::{IDENTITY, MANIFEST, Role, StoreLock, open_folder};
+use baro_log::{
+    IDENTITY, MANIFEST, ManifestLock, Role, StoreLock, open_folder, read_identity, switch_when_full,
+};
 use baro_ondisk::{Identity, Manifest, Type, WhenFull};
 use baro_recorder::{Options, PinRequest, Recorder, Retention};
 use baro_store::{
@@ -102,6 +104,33 @@ fn told(path: &Path) -> (bool, usize) {
 fn whole(path: &Path) {
     let report = verify(&Store::open(path).unwrap(), Access::Read, |_, _| {}).unwrap();
     assert!(report.is_whole() && report.damage.is_empty(), "{report:?}");
+}
+
+/// What a full log does lies in the same file, and who switches it takes turns with who deletes.
+#[test]
+fn what_is_deleted_stays_told_when_the_log_is_switched() {
+    let folder = Folder::init("deleting-switched", 4, WhenFull::Stop);
+    let path = &folder.0;
+    record(path, 0..10, 1, 0);
+    assert_eq!((delete(path, &[A], Interval { from_ns: 1, to_ns: 2 }), told(path)), (1, (true, 1)));
+    let disk = open_folder(path).unwrap();
+    let held = ManifestLock::take(&disk, "deletes", &mut |_, _| false).unwrap();
+    let seen = || read_identity(&disk, path).unwrap().when_full;
+    std::thread::scope(|scope| {
+        let recycle = WhenFull::Recycle;
+        let switch = scope.spawn(move || {
+            let disk = open_folder(path).unwrap();
+            switch_when_full(&disk, path, recycle).unwrap()
+        });
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert_eq!(seen(), WhenFull::Stop, "who deletes has the turn");
+        drop(held);
+        assert_eq!(switch.join().unwrap().when_full, recycle);
+    });
+    assert_eq!((seen(), told(path)), (WhenFull::Recycle, (true, 1)));
+    switch_when_full(&disk, path, WhenFull::Stop).unwrap();
+    assert_eq!(told(path), (true, 1));
+    whole(path);
 }
 
 /// Who deletes, who settles and who records are at it together: each deletion takes all that was

@@ -1,6 +1,6 @@
 //! `baro du`: bytes and samples of each series, and of the parts of a store.
 
-use super::{Format, selection};
+use super::{Format, damaged, selection};
 use crate::failure::{Outcome, Result};
 use crate::size::show_bytes;
 use crate::time;
@@ -41,11 +41,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
 
 /// Names the damage that was met.
 pub(super) fn met(store: &Store, notes: &Notes) -> Outcome {
-    let headers = store.damage();
-    let damage = || headers.iter().chain(&notes.damage);
-    damage().for_each(|damage| say!("damage: {damage}"));
+    let damage = damaged::all(store, &notes.damage);
+    damage.iter().for_each(|damage| say!("damage: {damage}"));
     let recycled = recycled(notes);
-    Outcome::lost_if(damage().any(baro_store::Damage::is_loss) || recycled)
+    Outcome::lost_if(damage.iter().any(baro_store::Damage::is_loss) || recycled)
 }
 
 /// Says what a recorder took from under the count.

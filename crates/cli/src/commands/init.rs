@@ -5,7 +5,7 @@ use crate::failure::{Mistake, Outcome, Result};
 use crate::size;
 use baro_log::{
     CATALOG, CATALOG_NEW, FOLDER, Geometry, IDENTITY, LOCK, Role, StoreLock, init_growing,
-    open_folder, read_identity, segment_name, set_when_full,
+    open_folder, read_identity, segment_name, switch_when_full,
 };
 use baro_ondisk::{Identity, StoreId, WhenFull};
 use baro_promises::Look;
@@ -84,7 +84,7 @@ fn switch(path: &Path, full: Full, format: Format) -> Result<Outcome> {
         Full::Recycle => WhenFull::Recycle,
         Full::Stop => WhenFull::Stop,
     };
-    let identity = set_when_full(&disk, path, when_full)?;
+    let identity = switch_when_full(&disk, path, when_full)?;
     let (name, says) = Full::of(identity.when_full);
     match format {
         Format::Text => out!("{}: store {}, {says}", path.display(), identity.store),

@@ -81,6 +81,26 @@ skipped = sum(len(batch) for batch in store.query("temp", damaged="skip"))
 assert skipped < 5000, skipped
 print("ok: damaged")
 
+channel = folder + "/channel"
+rec = barograph.Recorder(channel, create="8M")
+camera = rec.channel("camera")
+for at in range(40):
+    rec.push(camera, b"frame %d" % at, time_ns=at + 1)
+    rec.wait_durable()
+rec.close()
+assert len(list(barograph.open(channel).frames("camera"))) == 40
+log = channel + "/log/00000000.seg"
+data = open(log, "rb").read()
+units = [at for at in range(0, len(data), 4096) if any(data[at : at + 4096])]
+with open(log, "r+b") as file:
+    # The header of a block with frames.
+    file.seek(units[len(units) // 2] + 100)
+    byte = file.read(1)[0]
+    file.seek(-1, 1)
+    file.write(bytes([byte ^ 1]))
+raises(barograph.Damaged, lambda: list(barograph.open(channel).frames("camera")), "frames are missing")
+print("ok: frames are missing")
+
 shutil.rmtree(path)
 raises(barograph.Gone, lambda: store.refresh(), path, "not there any more")
 raises(barograph.NotAStore, lambda: barograph.open(path), path)

@@ -1,6 +1,8 @@
 //! Making a store and declaring series, with a crash at every operation.
 
-use baro_log::{Catalog, Geometry, IDENTITY, Segments, init, read_identity, set_when_full};
+use baro_log::{
+    Catalog, Geometry, IDENTITY, Segments, init, read_identity, set_when_full, tell_deletions,
+};
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_sys::sim::{Fault, Rng, SimDisk, Survival};
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -71,6 +73,8 @@ fn a_crash_at_any_operation_of_a_switch_leaves_the_store_old_or_new() {
                     set_when_full(&disk, path, WhenFull::Recycle).unwrap();
                 }
                 let before = read_identity(&disk, path).unwrap();
+                let deletions = at % 2 == 0;
+                tell_deletions(&disk, deletions).unwrap();
                 disk.inject(Fault::PowerOff(disk.operations() + at));
                 let switched = set_when_full(&disk, path, when_full).is_ok();
                 let after = disk.crash(&mut rng, mode);
@@ -78,6 +82,9 @@ fn a_crash_at_any_operation_of_a_switch_leaves_the_store_old_or_new() {
                 assert!(found.when_full == when_full || !switched, "said to be durable");
                 assert_eq!(found, baro_ondisk::Identity { when_full: found.when_full, ..before });
                 seen[usize::from(found.when_full == when_full)] += 1;
+                let mut unit = [0; 4096];
+                after.open(IDENTITY, Access::Read).unwrap().read_at(0, &mut unit).unwrap();
+                assert_eq!(baro_ondisk::Identity::tells_deletions(&unit), deletions);
                 whole(&after);
                 // Again, and to what it is.
                 for _ in 0..2 {

@@ -9,12 +9,11 @@
 //! Invariant: what is read after runs were dropped is what was read before, or nothing. Held by
 //! `tests/retention.rs` and `tests/model`.
 
-use super::{Changes, Settled, Settler};
+use super::{Changes, Settled, Settler, trusted};
 use crate::runs::{PageAt, RunFile};
 use crate::{Result, Store};
 use baro_ondisk::{PinState, RunEntry};
 use baro_runs::PageEntry;
-use baro_sys::clock;
 use baro_sys::storage::Storage;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,8 +22,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunRetention {
     /// A run whose newest sample is older than this, nanoseconds, is dropped. Measured against the
-    /// newest sample of all runs or the clock, whichever is earlier: neither a clock that somebody
-    /// sets nor a sample of a far future drops what is young.
+    /// newest sample of all runs or the clock, whichever is earlier: a sample of a far future drops nothing
+    /// young, nor does a clock that jumps ahead, until it has stayed there for a day of running (`trusted`).
     pub keep_ns: Option<u64>,
     /// Runs together are not larger than this: the oldest are dropped.
     pub keep_bytes: Option<u64>,
@@ -46,17 +45,19 @@ pub struct Dropped {
 
 impl RunRetention {
     /// Which runs of a store are dropped, the oldest first, but for those that are `held` and those that pins
-    /// hold; and whether so much can be free as is asked for.
+    /// hold; and whether so much can be free as is asked for. Who settles notes which time counts.
     pub(crate) fn drop_of(
         &self,
         store: &Store,
         held: impl Fn(&RunEntry) -> bool,
         free_bytes: Option<u64>,
+        settles: bool,
     ) -> (Vec<RunEntry>, bool) {
+        let now_ns = trusted::now_ns(store, self.keep_ns, settles);
         let (runs, pinned) = (&store.runs, pinned(store));
         let held = Held { held, pinned: |run: &RunEntry| pinned.contains(&run.id) };
         let corrects = |run: &RunEntry, other: &RunEntry| have_common(&runs.files, run, other);
-        self.drop(&runs.manifest.runs, &held, corrects, free_bytes, clock::realtime_ns())
+        self.drop(&runs.manifest.runs, &held, corrects, free_bytes, now_ns)
     }
 
     /// Whether so much can be free as is asked for, were all that may go dropped.
@@ -164,7 +165,7 @@ impl Settler {
         let drop = {
             let (retention, held) =
                 (self.options.retention, |run: &RunEntry| self.is_kept(&self.hold, run));
-            let (drop, gives) = retention.drop_of(&self.store, held, free_bytes);
+            let (drop, gives) = retention.drop_of(&self.store, held, free_bytes, true);
             report.min_free_missed = free_bytes.filter(|_| !gives);
             drop
         };
@@ -296,8 +297,7 @@ mod tests {
         let dropped =
             |now_ns| -> Vec<u64> { ids(&keep.drop(&all, &held, |_, _| false, None, now_ns).0) };
         assert_eq!(dropped(3000), [0]);
-        // A clock before the samples keeps more; one behind all of them, and such a sample, is what
-        // nothing can be measured against.
+        // A clock before the samples keeps more; one behind all of them counts once it has stayed there.
         assert!(dropped(0).is_empty());
         assert_eq!(dropped(i64::MAX), [0, 1, 2, 3]);
         let future = keep.drop(&runs(), &held, |_, _| false, None, i64::MAX).0;

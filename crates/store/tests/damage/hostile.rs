@@ -112,6 +112,42 @@ fn every_flipped_bit_of_a_block_is_named_and_nothing_wrong_is_read() {
     assert!(report.is_whole() && found.len() == expected.len());
 }
 
+/// Who reads has the damage in the notes, whichever way he takes: nobody has to ask for it elsewhere.
+#[test]
+fn every_way_out_of_records_tells_of_a_block_whose_header_is_damaged() {
+    let folder = Folder::init("ways", 6, WhenFull::Stop);
+    record(&folder.0, 1, 1, 400, 100);
+    let places = places(&folder.0);
+    let (file, offset, _) = places[places.len() / 2];
+    let _flip = Flip::new(segment(&folder.0, file), offset + 100, 1);
+    let (all, reading) = (baro_store::Interval::ALL, baro_store::Reading::default());
+    let each = |_: &baro_store::RecordRef<'_>| ControlFlow::Continue(());
+    type Way<'a> = &'a dyn Fn(&Store) -> baro_store::Notes;
+    let ways: [(&str, Way<'_>); 8] = [
+        ("records", &|store| {
+            store.records(all, &baro_store::Filter::all(), &reading, each).unwrap()
+        }),
+        ("as written", &|store| store.records_as_written(each).unwrap()),
+        ("blocks", &|store| store.blocks(|_| ControlFlow::Continue(())).unwrap()),
+        ("timeline", &|store| {
+            let selection = baro_store::Selection::all(store.catalog(), false).unwrap();
+            store.timeline(all, &selection, &reading, |_| ControlFlow::Continue(())).unwrap().0
+        }),
+        ("points", &|store| {
+            let selection = baro_store::Selection::all(store.catalog(), false).unwrap();
+            store.points(all, &selection, &reading, |_| ControlFlow::Continue(())).unwrap().0
+        }),
+        ("tail", &|store| store.tail(&[1], 100_000).unwrap().1),
+        ("usage", &|store| store.usage(None, |_| {}).unwrap()),
+        ("counts", &|store| store.counts().unwrap().1),
+    ];
+    for (way, read) in ways {
+        let notes = read(&Store::open(&folder.0).unwrap());
+        let told: Vec<_> = notes.damage.iter().filter(|one| one.is_loss()).collect();
+        assert!(told.len() == 1 && told[0].file == segment_name(file), "{way}: {notes:?}");
+    }
+}
+
 #[test]
 fn flips_of_headers_catalog_and_identity_are_named() {
     let folder = Folder::init("heads", 4, WhenFull::Stop);

@@ -5,6 +5,7 @@ use crate::common::{Folder, options};
 use baro_ondisk::{Type, WhenFull};
 use baro_recorder::{PinRequest, Recorder};
 use baro_store::{Extent, Interval, Query, RunRetention, SettleOptions, Settler, Store, Values};
+use baro_sys::storage::Access;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -118,6 +119,38 @@ fn a_sample_of_a_far_future_keeps_nothing_that_comes_later() {
     assert_eq!(settle(&folder, keep), 2);
     let left = samples(&folder, 1);
     assert_eq!((left.len(), left[&CORRECTED_NS]), (1001, RIGHT));
+}
+
+/// Sources stamp with the clock: what jumps is both, and both are seen in the next run.
+#[test]
+fn a_clock_that_jumps_ahead_drops_nothing_until_it_has_stayed_there() {
+    let day_ns = 86_400_000_000_000;
+    let folder = Folder::init("retention-jump", 8, WhenFull::Stop);
+    let keep = RunRetention { keep_ns: Some(30 * day_ns as u64), ..RunRetention::default() };
+    // The clock of now is the one that is wrong: it was ten years ago a moment ago.
+    let now_ns = baro_sys::clock::realtime_ns();
+    let before_ns = now_ns - 3650 * day_ns;
+    run(&folder, (0..10).map(|at| (1, before_ns - 40 * day_ns + at, at)));
+    run(&folder, (0..10).map(|at| (1, before_ns - 20 * day_ns + at, at)));
+    run(&folder, (0..10).map(|at| (1, before_ns + at, at)));
+    assert_eq!((settle(&folder, keep), runs(&folder).0), (1, 2));
+    run(&folder, (0..10).map(|at| (1, now_ns + at, at)));
+    assert_eq!((settle(&folder, keep), runs(&folder).0), (0, 3));
+    let store = Store::open(&folder.0).unwrap();
+    assert_eq!(baro_store::verify(&store, Access::Read, |_, _| {}).unwrap().runs_unnamed, [""; 0]);
+    // As if it had been seen there first a day of running ago.
+    let clock = folder.0.join("runs/clock");
+    let mut bytes = std::fs::read(&clock).unwrap();
+    let number =
+        |bytes: &[u8], at: usize| i64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let (time_ns, boottime_ns) = (number(&bytes, 48), number(&bytes, 56));
+    bytes[48..56].copy_from_slice(&(time_ns - day_ns).to_le_bytes());
+    bytes[56..64].copy_from_slice(&(boottime_ns - day_ns).to_le_bytes());
+    let crc = baro_ondisk::crc32c(0, &bytes[12..]);
+    bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+    std::fs::write(&clock, bytes).unwrap();
+    assert_eq!((settle(&folder, keep), runs(&folder).0), (2, 1));
+    assert_eq!(samples(&folder, 1).len(), 10);
 }
 
 /// A fault of a month ago is what its pin was made for.
