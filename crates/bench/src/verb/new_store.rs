@@ -20,6 +20,7 @@ pub fn in_new_store<T>(
     measure: impl FnOnce(&Path) -> Result<T>,
 ) -> Result<T> {
     termination::watch()?;
+    Disk::open(dir)?;
     let folder = ground::make_own(dir, format!("baro-bench-{}", std::process::id()))?;
     let result = make(&folder, log_bytes, when_full).and_then(|()| measure(&folder));
     let removed = files::remove_tree(&folder);
