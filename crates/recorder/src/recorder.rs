@@ -18,10 +18,13 @@ use crate::writer::{
     WRITE_THREADS, WriterThread,
 };
 use crate::{Error, Opening, Options, Result};
-use baro_log::{Declared, Held, LostUnsettled, Recovery, Role, StoreLock, Taken, open_folder};
+use baro_log::{
+    Declared, Held, LostUnsettled, Recovery, Role, StoreLock, Taken, logged_before, open_folder,
+};
 use baro_ondisk::limits::{RECORD_BYTES_MAX, UNIT_BYTES};
 use baro_ondisk::{Declaration, Layout, Pin, StoreId, Type, WhenFull};
 use baro_promises::{Facts, Look};
+use baro_sys::disk::Disk;
 use baro_sys::memory::SharedMemory;
 use baro_sys::queue::{Sender, channel};
 use baro_sys::storage::{Access, Storage, StorageFile};
@@ -148,7 +151,7 @@ impl Recorder {
         let mut opening = Opening::new(path, &disk, &recovery, &rings);
         opening.direct = direct;
         opening.not_direct_because = reason;
-        let left = take_over(&rings, &recovery, &mut opening);
+        let left = take_over(&rings, &disk, &recovery, &mut opening)?;
         let before: Vec<Before> = left.iter().map(Before::of).collect();
         opening.rings_taken_over = left.len() as u32;
         opening.weigh_rings(&options, recovery.identity.when_full, left.len());
@@ -607,13 +610,28 @@ fn requests_to(
 }
 
 /// Rings that an earlier recorder left, for draining; why others cannot be used is noted.
-fn take_over(rings: &RingFolder, recovery: &Recovery, opening: &mut Opening) -> Vec<RingReader> {
+fn take_over(
+    rings: &RingFolder,
+    disk: &Disk,
+    recovery: &Recovery,
+    opening: &mut Opening,
+) -> Result<Vec<RingReader>> {
     let mut readers = Vec::new();
     let refused = &mut opening.rings_refused;
-    for found in rings.leftovers() {
+    let leftovers = rings.leftovers();
+    // The newest session may not have had it: see `logged_before`.
+    let unknown = leftovers.iter().flatten().filter(|ring| {
+        let report = ring.report();
+        let holds = report.waiting() > 0 || report.used_bytes > 0;
+        holds && !recovery.producers.contains_key(&ring.producer)
+    });
+    let unknown: Vec<u64> = unknown.map(|ring| ring.producer).collect();
+    let before = logged_before(disk, recovery, &unknown)?;
+    for found in leftovers {
         let reader = found.and_then(|ring| {
-            let skip_below = recovery.producers.get(&ring.producer).copied().unwrap_or(0);
-            RingReader::new(ring, skip_below)
+            let logged = recovery.producers.get(&ring.producer);
+            let logged = logged.or_else(|| before.get(&ring.producer));
+            RingReader::new(ring, logged.copied().unwrap_or(0))
         });
         match reader {
             Ok(reader) if readers.len() < RINGS_MAX / 2 => readers.push(reader),
@@ -630,7 +648,7 @@ fn take_over(rings: &RingFolder, recovery: &Recovery, opening: &mut Opening) -> 
             }
         }
     }
-    readers
+    Ok(readers)
 }
 
 fn check_retention(options: &Options, recovery: &Recovery) -> Result<()> {

@@ -9,7 +9,9 @@ use baro_log::{
 use baro_ondisk::{Pin, PinState, StoreId, Type, WhenFull};
 use baro_recorder::{Error, Options, PinRequest, Recorder, Refused, Retention, Rings};
 use baro_sys::disk::Disk;
+use baro_sys::identity::FileSystem;
 use baro_sys::storage::{Access, Storage};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 struct Folder(PathBuf);
@@ -386,4 +388,60 @@ fn a_pin_that_was_left_open_does_not_stop_recording() {
     assert_eq!((pins[0].state, pins[0].first_epoch), (PinState::Short, newest - 8));
     assert!(pins[0].last_epoch <= newest - 8 + 4, "{pins:?}");
     assert!(pins[0].reason.contains("half the log"), "{pins:?}");
+}
+
+/// A ring that was refused, since the disk had come back as another device, is taken over by a later session:
+/// what it had given to the log, and could not give back any more, is there once.
+#[test]
+fn a_ring_that_is_taken_over_after_another_session_gives_nothing_twice() {
+    let shared = Path::new("/dev/shm");
+    if !FileSystem::of(shared).is_ok_and(|found| found.name() == "tmpfs") {
+        println!("skipped: no tmpfs at /dev/shm");
+        return;
+    }
+    let folder = Folder::new("later-ring");
+    let rings = Folder(shared.join(format!("baro-later-ring-{}", std::process::id())));
+    folder.init(8, WhenFull::Recycle);
+    std::fs::create_dir_all(&rings.0).unwrap();
+    let found = || {
+        let folders = std::fs::read_dir(&rings.0).unwrap().map(|entry| entry.unwrap().path());
+        let files = folders.flat_map(|folder| std::fs::read_dir(folder).unwrap());
+        let files = files.map(|entry| entry.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|end| end == "ring")).collect::<Vec<_>>()
+    };
+    let options = |durable_within_ns| {
+        let rings = Rings::In(rings.0.clone());
+        Options { rings, durable_within_ns, ring_bytes: 1 << 16, ..options() }
+    };
+    let recorder = Recorder::open(&folder.0, options(1_000_000_000)).unwrap();
+    let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+    let mut producer = recorder.producer().unwrap();
+    let own = found();
+    for time_ns in 0..5 {
+        producer.push_frame(id, time_ns, b"given").unwrap();
+    }
+    // As a kill leaves it when all of it is in the log, and the ring does not know yet.
+    let copies: Vec<_> = own.iter().map(|path| (path, std::fs::read(path).unwrap())).collect();
+    assert!(!copies.is_empty());
+    let number = producer.report().producer;
+    drop(producer);
+    assert_eq!(recorder.close().left, 0);
+    // The session after it does not see the ring.
+    let recorder = Recorder::open(&folder.0, options(4_000_000)).unwrap();
+    let mut producer = recorder.producer().unwrap();
+    producer.push_frame(id, 9, b"later").unwrap();
+    drop(producer);
+    assert_eq!(recorder.close().left, 0);
+    for (path, bytes) in copies {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let recorder = Recorder::open(&folder.0, options(4_000_000)).unwrap();
+    assert_eq!(recorder.opening().rings_refused, [""; 0]);
+    assert_eq!(recorder.close().left, 0);
+    let records = read_all(&folder.0);
+    let of_ring: Vec<u64> = records.iter().filter(|r| r.0 == number).map(|r| r.1).collect();
+    assert_eq!(of_ring, [0, 1, 2, 3, 4]);
+    assert_eq!(found(), [""; 0].map(PathBuf::from), "it was given back");
 }

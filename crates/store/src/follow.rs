@@ -1,7 +1,8 @@
 //! What is recorded from now on, block by block in the order of writing.
 //!
 //! A place in the log is kept, not a time: so late and early rows come as they are recorded, each once.
-//! Nothing is read twice. Held by `tests/live.rs`.
+//! Nothing is read twice. A damaged block is told and passed over, also in the segment that is written to.
+//! Held by `tests/live.rs`.
 
 use crate::Result;
 use crate::damage::{Damage, Loss, Source};
@@ -11,7 +12,8 @@ use crate::read::{LiveBlock, Notes, RecordRef};
 use crate::segments::SegmentRef;
 use crate::store::{Store, for_each_record};
 use baro_log::{Blocks, Found, FoundHeader, Walk};
-use baro_ondisk::{BlockHeader, UnfoldedSamples, WhenFull};
+use baro_ondisk::limits::BLOCK_BYTES_MAX;
+use baro_ondisk::{BlockHeader, End, UnfoldedSamples, WhenFull};
 use baro_sys::storage::AnyFile;
 use std::ops::ControlFlow;
 
@@ -27,10 +29,16 @@ pub struct Follow {
     previous_crc: u32,
     /// All of its session has been passed.
     ended: bool,
+    /// So often nothing was found there.
+    looks: u32,
 }
 
 /// Looks at a log that is written faster than it is looked at.
 const LOOKS: u32 = 64;
+/// For each look in vain, as much is searched for what proves that something is missing.
+const SEARCH_BYTES: u64 = 64 << 10;
+/// But no more: some of the largest blocks.
+const SEARCH_MAX_BYTES: u64 = 4 * BLOCK_BYTES_MAX as u64;
 
 impl Store {
     /// The place behind all that this view of the store has.
@@ -77,9 +85,14 @@ impl Store {
         place: &mut Follow,
         mut each: impl FnMut(&RecordRef<'_>) -> ControlFlow<()>,
     ) -> Result<Notes> {
-        let (mut notes, mut blocks) = (Notes::default(), Blocks::new()?);
-        let mut unfolded = UnfoldedSamples::default();
-        let mut patience = Patience::new(self.identity.when_full);
+        let mut blocks = Blocks::new()?;
+        let mut pass = Pass {
+            store: self,
+            notes: Notes::default(),
+            unfolded: UnfoldedSamples::default(),
+            patience: Patience::new(self.identity.when_full),
+            each: &mut each,
+        };
         let mut last: Option<(AnyFile, &SegmentRef)> = None;
         for segment in &self.segments.started {
             let header = &segment.header;
@@ -92,8 +105,24 @@ impl Store {
                 if !place.may_leave(&mut walk, self.segments.newest_epoch)? {
                     break;
                 }
+                // What is behind damage in the one before, now that nothing is on its way to it.
+                if let Some((earlier, before)) = &last
+                    && header.session == place.session
+                    && header.first_block > place.sequence
+                {
+                    let mut rest = blocks.walk(earlier, before.header, before.crc);
+                    rest.set_durable(header.first_block);
+                    let whole = Some(u64::MAX);
+                    if place.find(&mut rest)?
+                        && pass.read(&mut rest, (earlier, before), place, whole)?.is_break()
+                    {
+                        return Ok(pass.notes);
+                    }
+                    walk = blocks.walk(&file, *header, segment.crc);
+                }
                 // It was reused while it was read, or before; or it is a copy that went with its pin. Of one that a pin
                 // keeps those behind it may have been.
+                let patience = &mut pass.patience;
                 let mut gone = |skipped| match (self.identity.when_full, &last) {
                     (WhenFull::Stop, _) => Ok(false),
                     (WhenFull::Recycle, None) => Ok(true),
@@ -101,27 +130,85 @@ impl Store {
                         Ok(skipped || patience.recycled(file, segment, true)?)
                     }
                 };
-                place.enter(segment, &mut gone, &mut notes)?;
+                place.enter(segment, &mut gone, &mut pass.notes)?;
             }
             if !place.find(&mut walk)? {
                 break;
             }
-            loop {
-                let offset = walk.scan().offset();
-                let Found::Block(block) = walk.next_block()? else { break };
-                notes.blocks += 1;
-                place.pass(offset, &block.header);
-                let mask = Mask::of_block(&self.runs.deletions, &block.header);
-                let file = segment.file;
-                let live = LiveBlock { block, file, offset, mask: mask.as_ref() };
-                let take = |record: &RecordRef<'_>| each(record);
-                if for_each_record(&live, &mut notes, &mut unfolded, take).is_break() {
-                    return Ok(notes);
-                }
+            if pass.read(&mut walk, (&file, segment), place, None)?.is_break() {
+                return Ok(pass.notes);
             }
             last = Some((file, segment));
         }
-        Ok(notes)
+        Ok(pass.notes)
+    }
+}
+
+/// Reads on in one segment after the other.
+struct Pass<'a> {
+    store: &'a Store,
+    notes: Notes,
+    unfolded: UnfoldedSamples,
+    patience: Patience,
+    each: &'a mut dyn FnMut(&RecordRef<'_>) -> ControlFlow<()>,
+}
+
+impl Pass<'_> {
+    /// Hands out the blocks from the place of `walk` on. A block that is damaged or cannot be read costs
+    /// itself, once a later one proves that it was durable: that is looked for in `within` bytes, or as far
+    /// as the place has patience for.
+    fn read(
+        &mut self,
+        walk: &mut Walk<'_, AnyFile>,
+        (file, segment): (&AnyFile, &SegmentRef),
+        place: &mut Follow,
+        within: Option<u64>,
+    ) -> Result<ControlFlow<()>> {
+        walk.pass_unreadable();
+        let mut tried_at = 0;
+        loop {
+            let (offset, sequence) = (walk.scan().offset(), walk.scan().sequence());
+            let (source, failed) = match walk.next_block() {
+                Ok(Found::Block(block)) => {
+                    self.notes.blocks += 1;
+                    place.pass(offset, &block.header);
+                    let mask = Mask::of_block(&self.store.runs.deletions, &block.header);
+                    let (file, mask) = (segment.file, mask.as_ref());
+                    let live = LiveBlock { block, file, offset, mask };
+                    let take = |record: &RecordRef<'_>| (self.each)(record);
+                    if for_each_record(&live, &mut self.notes, &mut self.unfolded, take).is_break()
+                    {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    continue;
+                }
+                Ok(Found::End(End::Full)) => return Ok(ControlFlow::Continue(())),
+                Ok(Found::End(End::Tail(source))) => (Source::Format(source), None),
+                Err(error) => (Source::Unreadable(error.to_string()), Some(error)),
+            };
+            let bytes = match (within, &failed) {
+                _ if tried_at == offset => SEARCH_MAX_BYTES,
+                (Some(within), _) => within,
+                (None, Some(_)) => SEARCH_MAX_BYTES,
+                (None, None) => place.patience_bytes(),
+            };
+            let proof = if bytes > 0 { walk.find_proof_within(bytes)? } else { None };
+            let Some((at, header)) = proof else {
+                return failed.map_or(Ok(ControlFlow::Continue(())), |error| Err(error.into()));
+            };
+            // A writer may have written it since: looked at once more before it counts.
+            if tried_at != offset {
+                tried_at = offset;
+                continue;
+            }
+            if self.patience.recycled(file, segment, true)? {
+                return Ok(ControlFlow::Continue(()));
+            }
+            let loss = Loss::Blocks(header.sequence - sequence);
+            self.notes.take_damage(Damage::at(&segment.file.name(), offset, source, loss));
+            walk.resume(at, &header);
+            place.go_on(at, &header);
+        }
     }
 }
 
@@ -207,5 +294,20 @@ impl Follow {
         self.offset = offset + header.block_bytes() as u64;
         self.previous_crc = header.crc;
         self.ended = header.is_end_mark();
+        self.looks = 0;
+    }
+
+    /// Goes on with the block at `offset`, behind some that are damaged.
+    fn go_on(&mut self, offset: u64, header: &BlockHeader) {
+        (self.offset, self.sequence) = (offset, header.sequence);
+        (self.previous_crc, self.looks) = (header.previous_crc, 0);
+    }
+
+    /// How far to look for proof of damage now. At the end of a log nothing is to be found, however often:
+    /// so that is done at the second, fourth, eighth look, and further each time.
+    fn patience_bytes(&mut self) -> u64 {
+        self.looks = self.looks.saturating_add(1);
+        let is_due = self.looks > 1 && self.looks.is_power_of_two();
+        if is_due { SEARCH_MAX_BYTES.min(u64::from(self.looks) * SEARCH_BYTES) } else { 0 }
     }
 }

@@ -129,6 +129,7 @@ impl Following {
             ControlFlow::Continue(())
         })?;
         self.status.recycled += notes.blocks_recycled;
+        self.status.damaged += notes.damage.len() as u64;
         let now_ns = clock::realtime_ns();
         if let Some(newest_ns) = newest_ns {
             self.status.delay_ns = Some(now_ns.saturating_sub(newest_ns));

@@ -11,6 +11,8 @@ pub(super) struct Status {
     pub(super) lost: u64,
     /// Blocks of the log that were gone before they were read here.
     pub(super) recycled: u64,
+    /// Places of the log that were met and are damaged.
+    pub(super) damaged: u64,
     /// How old the newest sample was when it was seen: from its time until it was durable and read.
     pub(super) delay_ns: Option<i64>,
     /// Who records; `Some(0)` where that is not told.
@@ -30,6 +32,7 @@ impl Status {
             "samples_per_s": self.rate,
             "lost": self.lost,
             "recycled_blocks": self.recycled,
+            "damaged_places": self.damaged,
             "delay_ms": self.delay_ns.map(|ns| ns as f64 / 1e6),
             "recorder": self.recorder,
             "ring_used_bytes": self.waiting_bytes,

@@ -116,6 +116,7 @@ class Page {
     if (told.disk_pressure_percent !== null) facts.push(["disk", told.disk_pressure_percent.toFixed(0) + " %", told.disk_pressure_percent > 50]);
     const missed = this.skipped + told.recycled_blocks;
     if (missed > 0) facts.push(["not shown", missed + (told.recycled_blocks > 0 ? " columns and blocks" : " columns"), true]);
+    if (told.damaged_places > 0) facts.push(["damaged", told.damaged_places + (told.damaged_places === 1 ? " place" : " places"), true]);
     this.at("status").replaceChildren(...facts.map(([name, text, bad]) => {
       const fact = document.createElement("div"), what = document.createElement("dt"), value = document.createElement("dd");
       what.textContent = name;

@@ -6,11 +6,12 @@ use crate::common::{Folder, options};
 use baro_log::set_when_full;
 use baro_ondisk::{Kind, Type, WhenFull};
 use baro_recorder::{Options, Recorder};
-use baro_store::{Filter, Follow, Interval, Query, Reading, RecordRef, Store, verify};
+use baro_store::{Filter, Follow, Interval, Loss, Query, Reading, RecordRef, Store, verify};
 use baro_sys::disk::Disk;
 use baro_sys::storage::Access;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The frame that belongs to a sequence.
@@ -341,4 +342,60 @@ fn who_queries_and_then_follows_has_each_row_once() {
     });
     followed.unwrap();
     assert_eq!(found, (7..20).collect::<Vec<_>>());
+}
+
+/// A block that is damaged while it is followed costs itself, and is told while its segment is still written
+/// to; so where its segment is over by then.
+#[test]
+fn a_block_that_is_damaged_while_it_is_followed_costs_itself() {
+    const DAMAGED: i64 = 10;
+    // In its header, which leads on, and behind it.
+    for (at, bytes, name) in [(100, 200, "header"), (200, 200, "payload"), (400, 30_000, "later")] {
+        let folder = Folder::init(&format!("follow-damaged-{name}"), 4, WhenFull::Stop);
+        let recorder = Recorder::open(&folder.0, options()).unwrap();
+        let id = recorder.declare(&[("c", Type::Channel, "")]).unwrap()[0];
+        let mut store = Store::open(&folder.0).unwrap();
+        let mut place = store.end().unwrap();
+        let mut ring = recorder.producer().unwrap();
+        let frames = if name == "later" { 60 } else { 20 };
+        for time_ns in 0..frames {
+            ring.push_frame(id, time_ns, &vec![7; bytes]).unwrap();
+            assert!(recorder.wait_durable(&ring, ring.next_sequence(), 60_000_000_000));
+        }
+        let (mut offset, mut in_it) = (None, Vec::new());
+        let all = Store::open(&folder.0).unwrap().blocks(|live| {
+            let records = live.block.chunks().flat_map(|chunk| chunk.unwrap().records());
+            let frames = records.map(Result::unwrap).filter(|record| record.kind == Kind::Frame);
+            let times: Vec<i64> = frames.map(|record| record.time_ns).collect();
+            if times.contains(&DAMAGED) {
+                (offset, in_it) = (Some((live.file.name(), live.offset)), times);
+            }
+            ControlFlow::Continue(())
+        });
+        assert_eq!(all.unwrap().damage, []);
+        let (file, offset) = offset.unwrap();
+        let file = std::fs::File::options().read(true).write(true).open(folder.0.join(file));
+        let (file, mut byte) = (file.unwrap(), [0]);
+        file.read_exact_at(&mut byte, offset + at).unwrap();
+        file.write_all_at(&[byte[0] ^ 1], offset + at).unwrap();
+        let (mut seen, mut damage, mut last) = (Vec::new(), Vec::new(), 0);
+        for look in 0..64 {
+            store.refresh().unwrap();
+            let notes = store.follow(&mut place, |record| {
+                if record.kind == Kind::Frame {
+                    seen.push(record.time_ns);
+                    last = look;
+                }
+                ControlFlow::Continue(())
+            });
+            damage.extend(notes.unwrap().damage);
+        }
+        let expected: Vec<i64> = (0..frames).filter(|time_ns| !in_it.contains(time_ns)).collect();
+        assert_eq!(seen, expected, "{name}");
+        let told: Vec<_> = damage.iter().map(|one| (one.offset / 4096 * 4096, one.loss)).collect();
+        assert_eq!(told, [(offset, Loss::Blocks(1))], "{name}: {damage:?}");
+        assert!(name != "later" || last == 0, "{name}: told at look {last}");
+        drop(ring);
+        assert_eq!(recorder.close().left, 0);
+    }
 }
