@@ -106,16 +106,18 @@ impl Walk<'_> {
         wait: &Wait,
         about: (Cause, Option<Device>),
     ) -> Option<Node> {
-        let Found { device, work, is_shown } = self.disk(pid, span, wait, about)?;
+        let Found { device, work, is_shown, is_only } = self.disk(pid, span, wait, about)?;
         let way = self.way_of(pid, wait, span).or(work.ended_by());
         let mut one =
             self.judged(device, &work, For { pid, cause: about.0, about: about.1, way, span });
-        // What was idle, and has no limit, says so itself.
-        if !is_shown && one.known_by != Evidence::Absence {
-            if one.known_by == Evidence::Event {
+        match one.known_by {
+            Evidence::Event if !is_shown => {
                 one.cause = Cause::Unknown;
+                doubt(&mut one);
             }
-            doubt(&mut one);
+            // Its limit says it if no other disk was in use. What was idle, and has no limit, says so itself.
+            Evidence::AbsenceAndSetting if !is_shown && !is_only => doubt(&mut one),
+            _ => {}
         }
         Some(one)
     }
@@ -145,7 +147,8 @@ impl Walk<'_> {
         (cause, about): (Cause, Option<Device>),
     ) -> Option<Node> {
         let found = self.disk(pid, span, wait, (Cause::Unknown, about));
-        let Found { device, work, is_shown } = found.filter(|found| found.work.ended.is_some())?;
+        let Found { device, work, is_shown, .. } =
+            found.filter(|found| found.work.ended.is_some())?;
         let way = self.way_of(pid, wait, span).or(work.ended_by());
         let mut one = self.judged(device, &work, For { pid, cause, about, way, span });
         let is_own = work.ended.is_some_and(|ended| ended.by == By::Waiter);

@@ -15,6 +15,8 @@ pub(super) struct Found {
     pub(super) work: Work,
     /// Whether more than that it was in use says so.
     pub(super) is_shown: bool,
+    /// Whether no other was in use meanwhile, but what it stands on or what stands on it.
+    pub(super) is_only: bool,
 }
 
 impl Walk<'_> {
@@ -61,6 +63,8 @@ impl Walk<'_> {
             (is_about, own, meanwhile, is(before, device), is(only, device), ends)
         };
         let fits = |(_, work): &&(Device, Work)| work.ended.is_some_and(|ended| ended.fits);
+        let in_use = works.iter().filter(|(_, work)| work.requests > 0);
+        let in_use: Vec<Device> = in_use.map(|(device, _)| *device).collect();
         let fitting: Vec<Device> = works.iter().filter(fits).map(|(device, _)| *device).collect();
         let likeliest = works
             .into_iter()
@@ -76,7 +80,8 @@ impl Walk<'_> {
         });
         let is_any = is_about || own || meanwhile || is_before || is_only || is_end;
         let is_shown = is_any || work.by_task.contains_key(&pid);
-        Some(Found { device, work, is_shown })
+        let is_only = in_use.iter().all(|one| *one == device || self.stands_on(*one, device));
+        Some(Found { device, work, is_shown, is_only })
     }
 
     /// For a wait that lasts, if others give to the disk what is waited for: the only disk that has such, or

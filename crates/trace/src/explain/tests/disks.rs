@@ -244,22 +244,28 @@ fn a_limit_of_a_disk_holds_back_what_comes_to_those_below() {
     assert_eq!(told(&[]), may);
 }
 
-/// A disk that was idle and has a limit, which nothing shows to be the one that was waited for.
+/// A disk that was idle and has a limit, which nothing shows to be the one that was waited for: another was in use.
 #[test]
 fn a_limit_of_a_disk_that_is_not_shown_is_no_fact() {
-    let mut scene = Scene::of_victim(DIRECT, 0);
-    let task = scene.line.tasks.get_mut(&10).unwrap();
-    (task.waits[0].woken_ns, task.waits[0].end_ns, task.calls[0].end_ns) = (None, None, None);
-    scene.task(40, "other");
-    scene.request(40, 110, 120, 1 << 20);
-    scene.request_of(OTHER, 40, (110, 115), 4096);
-    scene.fact("/sys/fs/cgroup/a/io.max", "8:0 wbps=4096");
-    scene.fact("limited groups", "group /sys/fs/cgroup/a\nof 10\nothers 9");
-    let call = scene.told();
-    assert_eq!(of_end(&call), (vec!["direct_io", "throttle"], Evidence::Absence, 500));
-    assert_eq!(call.advice, []);
-    let evidence = &call.chain.last().unwrap().evidence;
-    assert!(evidence.ends_with("nothing shows that this disk was waited for"), "{evidence}");
+    let told = |others: &[Device]| {
+        let mut scene = Scene::of_victim(DIRECT, 0);
+        let task = scene.line.tasks.get_mut(&10).unwrap();
+        (task.waits[0].woken_ns, task.waits[0].end_ns, task.calls[0].end_ns) = (None, None, None);
+        scene.task(40, "other");
+        scene.request(40, 110, 120, 1 << 20);
+        for other in others {
+            scene.request_of(*other, 40, (110, 115), 4096);
+        }
+        scene.fact("/sys/fs/cgroup/a/io.max", "8:0 wbps=4096");
+        scene.fact("limited groups", "group /sys/fs/cgroup/a\nof 10\nothers 9");
+        let call = scene.told();
+        let evidence = &call.chain.last().unwrap().evidence;
+        let is_doubted = evidence.ends_with("nothing shows that this disk was waited for");
+        (of_end(&call), call.advice.len(), is_doubted)
+    };
+    let throttle = || vec!["direct_io", "throttle"];
+    assert_eq!(told(&[OTHER]), ((throttle(), Evidence::Absence, 500), 0, true));
+    assert_eq!(told(&[]), ((throttle(), Evidence::AbsenceAndSetting, 0), 1, false));
 }
 
 /// A wait that nothing shows leaves the others of its call what they are.
