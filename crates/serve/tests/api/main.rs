@@ -301,10 +301,15 @@ fn one_address_takes_half_of_the_places() {
     };
     let mut held = Vec::new();
     // One whose first byte was not read yet is closed for the next.
-    while !answer(server.address()).starts_with("HTTP/1.1 503 ") {
+    let told = loop {
+        let told = answer(server.address());
+        if told.starts_with("HTTP/1.1 503 ") {
+            break told;
+        }
         held.push(ask(server.address(), ""));
         assert!(held.len() < 100, "one address takes all places");
-    }
+    };
+    assert!(told.contains("for one address"), "{told}");
     assert!(answer(free).starts_with("HTTP/1.1 200 "));
 }
 
