@@ -252,8 +252,19 @@ fn what_takes_the_place_of_a_trace_is_neither_waited_for_nor_read() {
     let folder = Folder::new("trace-exchanged");
     let (out, part) = (folder.path("t.trace"), folder.path("t.trace.part"));
     let exchange = format!("rm {part} && mkfifo {part}");
-    let call =
-        ["60", env!("CARGO_BIN_EXE_baro"), "trace", "--out", &out, "--", "sh", "-c", &exchange];
+    let call = [
+        "-k",
+        "1",
+        "60",
+        env!("CARGO_BIN_EXE_baro"),
+        "trace",
+        "--out",
+        &out,
+        "--",
+        "sh",
+        "-c",
+        &exchange,
+    ];
     let output = Command::new("timeout").args(call).stdin(Stdio::null()).output().unwrap();
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(125), "{said}");
