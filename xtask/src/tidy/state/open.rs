@@ -77,7 +77,6 @@ pub(super) const OPEN: &[(&str, &str, &str)] = &[
     ("crates/cli/src/commands/making.rs", "files::size_bytes", "a number, for a sentence"),
     ("crates/cli/src/commands/plan/inputs.rs", "files::open", NAMED),
     ("crates/cli/src/commands/record/plain.rs", "files::list", "names that are in the way"),
-    ("crates/cli/src/commands/share/profile.rs", "files::read_text", NAMED),
     ("crates/cli/src/commands/text_form.rs", "files::open", NAMED),
     ("crates/cli/src/settings.rs", "files::read_text", "options, of root's or the user's folder"),
     (
@@ -111,7 +110,6 @@ pub(super) const OPEN: &[(&str, &str, &str)] = &[
     ("crates/trace/src/collect/", "files::list", KERNEL),
     ("crates/trace/src/collect/", "files::read_text", KERNEL),
     ("crates/trace/src/collect/session.rs", "files::create_new", TRACE),
-    ("crates/trace/src/collect/session.rs", "files::open", TRACE),
     ("crates/trace/src/collect/session.rs", "files::remove", TRACE),
     ("crates/trace/src/collect/session.rs", "files::rename", TRACE),
     ("crates/trace/src/collect/symbols.rs", "files::open", KERNEL),
