@@ -183,7 +183,7 @@ const TABLE: &[Row] = &[
     Row { package: "baro-fuzz",
           in_house: &["baro-ondisk", "baro-sys", "baro-recorder", "baro-runs", "baro-share", "baro-store",
                       "baro-sources", "baro-trace", "baro-tune", "baro-export", "baro-log", "baro-net",
-                     "baro-promql"],
+                     "baro-promql", "baro-capi"],
           in_house_tests: &[],
           third_party: &[("serde", "profiles are parsed into a struct, in a file of the command line"),
                          ("serde_json", "versions of a table's log, in a file of baro-lake"),

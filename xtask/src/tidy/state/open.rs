@@ -78,6 +78,16 @@ pub(super) const OPEN: &[(&str, &str, &str)] = &[
     ("crates/cli/src/commands/plan/inputs.rs", "files::open", NAMED),
     ("crates/cli/src/commands/record/plain.rs", "files::list", "names that are in the way"),
     ("crates/cli/src/commands/text_form.rs", "files::open", NAMED),
+    (
+        "crates/cli/src/commands/share/profile.rs",
+        ".canonicalize()",
+        "goes through it from there on",
+    ),
+    (
+        "crates/cli/src/commands/share/profile.rs",
+        "files::read_text",
+        "a user's own, as himself; root's goes through it",
+    ),
     ("crates/cli/src/settings.rs", "files::read_text", "options, of root's or the user's folder"),
     (
         "crates/net/src/tls.rs",
