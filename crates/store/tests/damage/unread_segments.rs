@@ -19,9 +19,12 @@ use std::path::Path;
 const UNIT: u64 = UNIT_BYTES as u64;
 const SEGMENT: u64 = 1 << 20;
 const STEPS: i64 = 90;
-/// Samples of a step: none where there is nothing to settle.
+/// Samples of a step.
 const EACH: i64 = 20;
 const STEP_NS: i64 = 1000;
+
+/// Offset and bytes of a block, and times of its samples.
+type Found = (u64, u64, BTreeSet<i64>);
 
 /// One session over three segments of six, a block for each step at least.
 fn session() -> SimDisk {
@@ -46,8 +49,8 @@ fn opened(disk: &SimDisk) -> Store {
     Store::open_in(disk.clone(), Path::new("sim"), Access::Read).unwrap()
 }
 
-/// Offset, bytes and times of samples of each block with some, by segment.
-fn blocks(disk: &SimDisk, index: u32) -> Vec<(u64, u64, BTreeSet<i64>)> {
+/// The blocks of a segment.
+fn blocks(disk: &SimDisk, index: u32) -> Vec<Found> {
     let mut found = Vec::new();
     let notes = opened(disk).blocks(|live| {
         if live.file == SegmentFile::Log(index) {
@@ -111,7 +114,7 @@ fn unreadable(disk: &SimDisk, name: &str, from: u64, to: u64) -> SimDisk {
 }
 
 /// The same with its first segment in the place of copies only, and another life in the log.
-fn copied(disk: &SimDisk) -> (SimDisk, String, Vec<(u64, u64, BTreeSet<i64>)>) {
+fn copied(disk: &SimDisk) -> (SimDisk, String, Vec<Found>) {
     let (copied, blocks) = (disk.fork(), blocks(disk, 0));
     let file = copied.open(&segment_name(0), Access::Write).unwrap();
     let mut bytes = vec![0; SEGMENT as usize];
@@ -128,7 +131,7 @@ fn copied(disk: &SimDisk) -> (SimDisk, String, Vec<(u64, u64, BTreeSet<i64>)>) {
 }
 
 /// What of a segment or copy cannot be read, and which blocks are lost with it.
-fn places(blocks: &[(u64, u64, BTreeSet<i64>)]) -> Vec<(u64, u64, Vec<BTreeSet<i64>>)> {
+fn places(blocks: &[Found]) -> Vec<(u64, u64, Vec<BTreeSet<i64>>)> {
     let gone = |count: usize| blocks[..count].iter().map(|block| block.2.clone()).collect();
     let [(first, bytes, _), (second, ..), ..] = blocks else { panic!("blocks") };
     vec![
