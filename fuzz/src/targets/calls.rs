@@ -29,7 +29,7 @@ pub(crate) const CALLS_OF_C: Target =
 fn calls(bytes: &[u8]) {
     let thread = format!("{:?}", std::thread::current().id());
     let number: String = thread.chars().filter(char::is_ascii_digit).collect();
-    let mut random = Random::Bytes(bytes.to_vec().into_iter());
+    let mut random = Random::Bytes(Vec::from(bytes).into_iter());
     sequences::sequence(&format!("fuzz-{number}"), &mut random, CALLS);
 }
 
