@@ -530,20 +530,23 @@ fn read_tail<S: Storage>(
             found => {
                 let failed = found.is_err();
                 let first = walk.scan().sequence() == header.first_block;
-                summary = None;
                 // Whether a block that cannot be read was torn nobody can tell: if its header can be, it
                 // counts, as it does for readers.
                 if failed && let Ok(FoundHeader::Block(block)) = walk.next_header() {
                     (durable, marked) = (block.durable.max(durable), block.is_end_mark());
                     bytes += block.block_bytes();
+                    summary = None;
                     continue;
                 }
                 unread = failed && !marked && !walk.scan().expects_more();
                 // Past damage, as readers go: what is behind it was durable, and must not be taken from
                 // the rings again.
-                let Some((at, block)) = walk.find_proof()? else { break };
+                let Some((at, block)) = walk.find_proof()? else {
+                    summary = summary.filter(|_| !failed);
+                    break;
+                };
                 walk.resume(at, &block);
-                (damaged, unread) = (damaged || first, false);
+                (damaged, unread, summary) = (damaged || first, false, None);
                 continue;
             }
         };
