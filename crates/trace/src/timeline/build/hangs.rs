@@ -336,7 +336,7 @@ mod tests {
             (builder.line.begin_ns, builder.line.end_ns) = (MS, 100 * MS);
             let events = [
                 (of_pid, 5, KernelEvent::SysExit(SysExit { number: 1, ret: 0 })),
-                (7, 10, goes.clone()),
+                (7, 10, goes),
                 (9, 40, comes),
                 (7, 50, goes),
             ];

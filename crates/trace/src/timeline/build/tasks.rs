@@ -478,7 +478,7 @@ mod tests {
             }
             let sleeps = [(10, switch(7, SLEEPS, 9)), (110, switch(9, 0, 7))];
             let again = [(120, switch(7, SLEEPS, 9)), (320, switch(9, 0, 7)), (321, end)];
-            let before = before.iter().map(|event| (5, event.clone()));
+            let before = before.iter().map(|event| (5, *event));
             for (at_ms, event) in before.chain(sleeps).chain(again) {
                 let at = At { cpu: 0, time_ns: at_ms * MS, pid: 7, context: Context::Task };
                 builder.known(at, &event);
