@@ -371,7 +371,7 @@ impl Settler {
         if self.store.runs.damage.iter().any(|damage| damage.loss.is_of_manifest()) {
             return Ok(());
         }
-        if let Some(damage) = younger_run(&self.store, &manifest)? {
+        if let Some(damage) = younger_run(storage, self.store.identity.store, &manifest)? {
             return Err(Error::Manifest { damage: Box::new(damage) });
         }
         // Whoever was killed may not have made durable what is read here.

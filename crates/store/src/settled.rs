@@ -66,12 +66,6 @@ impl Store {
         wrong.cloned().or_else(|| older(known, manifest.generation))
     }
 
-    /// Whether a backup has put all of this there, one file after another, and nobody has recorded since.
-    pub(crate) fn is_copied(&self) -> bool {
-        let newest = self.segments.newest_epoch;
-        baro_log::backup_reaches(&self.storage).is_some_and(|to| newest <= to)
-    }
-
     /// Notes that the segment which settling has come to ends before that place.
     pub(crate) fn short_of_settled(&self, index: &Index) {
         let settled = self.runs.manifest.settled;
@@ -82,7 +76,10 @@ impl Store {
         let name = entry.segment.file.name();
         // What is missing there is told by itself.
         let told = index.damage.iter().any(|damage| damage.file == name);
-        if entry.live.end < settled.end && !told && !self.is_copied() {
+        if entry.live.end < settled.end
+            && !told
+            && baro_log::backup_reaches(&self.storage).is_none()
+        {
             let _ = self.short.set(damage("settled end", END_AT, entry.live.end, settled.end));
         }
     }

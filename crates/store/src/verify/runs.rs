@@ -8,10 +8,10 @@ use crate::Result;
 use crate::damage::{Damage, Loss};
 use crate::runs::{PageAt, RunFile, is_run};
 use crate::store::Store;
-use baro_log::{MANIFEST, RUNS, run_name};
-use baro_ondisk::{Error as Format, Manifest, RunEntry, Type, What};
+use baro_log::{BACKUP_MARK, MANIFEST, RUNS, run_name};
+use baro_ondisk::{Error as Format, Manifest, RunEntry, StoreId, Type, What};
 use baro_runs::{Page, PageEntry};
-use baro_sys::storage::Storage;
+use baro_sys::storage::{Access, AnyStorage, Storage};
 
 /// What decoding a page has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,11 @@ pub(super) fn check(store: &Store, pass: &mut Pass, mut progress: impl FnMut(u64
     }
     pass.report.runs_unnamed = unnamed(store)?;
     if pass.report.damage.iter().all(|damage| !damage.loss.is_of_manifest()) {
-        pass.report.damage.extend(younger_run(store, &store.runs.manifest)?);
+        pass.report.damage.extend(younger_run(
+            &store.storage,
+            store.identity.store,
+            &store.runs.manifest,
+        )?);
     }
     Ok(())
 }
@@ -132,8 +136,11 @@ fn agrees(run: &RunFile, entry: &PageEntry, found: Found) -> std::result::Result
 
 /// A run that a younger manifest must have named, or one before it: settling that was killed leaves none
 /// of a number above that of the next run. A backup copies runs before the manifest.
-pub(crate) fn younger_run(store: &Store, manifest: &Manifest) -> Result<Option<Damage>> {
-    let storage = &store.storage;
+pub(crate) fn younger_run(
+    storage: &AnyStorage,
+    store: StoreId,
+    manifest: &Manifest,
+) -> Result<Option<Damage>> {
     let names = match storage.list(RUNS) {
         Err(error) if error.is_missing() => return Ok(None),
         other => other?,
@@ -141,11 +148,11 @@ pub(crate) fn younger_run(store: &Store, manifest: &Manifest) -> Result<Option<D
     let number = |name: &String| u64::from_str_radix(name.strip_suffix(".run")?, 16).ok();
     let younger = names.iter().filter_map(number).filter(|id| *id > manifest.next_run);
     let mut younger: Vec<u64> = younger.collect();
-    if younger.is_empty() || store.is_copied() {
+    if younger.is_empty() || storage.open(BACKUP_MARK, Access::Read).is_ok() {
         return Ok(None);
     }
     younger.sort_unstable();
-    younger.retain(|id| is_run(storage, store.identity.store, *id));
+    younger.retain(|id| is_run(storage, store, *id));
     Ok(younger.last().map(|newest| {
         let (what, field, offset) = (What::Manifest, "next run", 56);
         let (expected, found) = (newest.saturating_add(1), manifest.next_run);

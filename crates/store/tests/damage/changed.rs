@@ -508,38 +508,3 @@ fn an_older_manifest_that_is_put_back_is_told_and_nothing_is_done_by_it() {
     assert_eq!(verified(path), (true, Vec::new()));
     settle(path);
 }
-
-/// As [`an_older_manifest_that_is_put_back_is_told_and_nothing_is_done_by_it`], in a copy that has gone on.
-#[test]
-fn an_older_manifest_that_is_put_back_in_a_restored_copy_is_told_too() {
-    let folder = Folder::init("changed-manifest-backup", 8, WhenFull::Recycle);
-    let copied = Folder::new("changed-manifest-copy");
-    session(&folder.0, &[1], 0.5);
-    settle(&folder.0);
-    let path = copied.0.as_path();
-    backup(&folder.0, path, &BackupOptions::default(), &mut |_| {}).unwrap();
-    // Into a backup runs come before the manifest.
-    let copy = manifest(path);
-    for number in 2..=3 {
-        session(path, &[number], 1.5);
-        settle(path);
-    }
-    assert_eq!(verified(path), (true, Vec::new()));
-    let newest = manifest(path);
-    let mut wrong = Manifest { next_run: copy.next_run, runs: copy.runs, ..newest.clone() };
-    put(path, &wrong);
-    let (whole, damage) = verified(path);
-    assert!(!whole && names(&damage, MANIFEST, 56), "{damage:?}");
-    let files = std::fs::read_dir(path.join("runs")).unwrap().count();
-    assert!(matches!(Settler::open(path, SettleOptions::default()), Err(Error::Manifest { .. })));
-    assert_eq!(std::fs::read_dir(path.join("runs")).unwrap().count(), files);
-    // So is one that says more of its segment than that has.
-    wrong = newest.clone();
-    wrong.settled = Settled { epoch: wrong.settled.last_epoch(), end: 40 };
-    wrong.settled_crc = 0;
-    put(path, &wrong);
-    let (whole, damage) = verified(path);
-    assert!(!whole && names(&damage, MANIFEST, 48), "{damage:?}");
-    put(path, &newest);
-    assert_eq!(verified(path), (true, Vec::new()));
-}
