@@ -151,7 +151,7 @@ fn root_holds_no_profile_of_another_user() {
     std::fs::write(&profile, "[[group]]\nname = \"a\"\nweight = 2000\n").unwrap();
     assert!(hold().contains("found 2000"), "{}", hold());
     std::os::unix::fs::chown(&profile, Some(65_534), None).unwrap();
-    assert!(hold().contains("65534's") && hold().contains("install -m 644"), "{}", hold());
+    assert!(hold().contains("65534's") && hold().contains("install -D -m 644"), "{}", hold());
     // By a link of root's too.
     let own = folder.path("own.toml");
     std::fs::rename(&profile, &own).unwrap();

@@ -47,7 +47,7 @@ pub struct Serve {
     /// Pages that are shown the store live at once, and as many sockets
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(0..=1_024), hide_short_help = true)]
     pub viewers: u32,
-    /// Let web pages of this origin open the live socket: `https://app.foxglove.dev`
+    /// Let web pages of this origin ask and open the live socket: `https://app.foxglove.dev`
     ///
     /// Pages of this machine and programs need no leave. May be repeated. Where a token is asked for, it decides
     /// alone.

@@ -3,7 +3,8 @@
 //! log already: the newest session has made it durable.
 //!
 //! A ring has given back all but what lies in the last two segments of the session that wrote it, so no more
-//! of each session is read. The device is read only for producers that are asked for.
+//! of each session is read, and of few sessions: a ring whose producer was never logged is looked for in all of
+//! them. The device is read only for producers that are asked for.
 //!
 //! Invariant: a record that readers see is not taken from a ring again. Held by
 //! `a_ring_that_is_taken_over_after_another_session_gives_nothing_twice` (the recorder's `tests/record.rs`).
@@ -19,6 +20,9 @@ use std::collections::BTreeMap;
 
 /// Segments of a session that may have what rings still hold.
 const TAIL_SEGMENTS: usize = 2;
+/// Sessions before the newest one that are looked at: whoever brings a ring back has begun no more of them
+/// meanwhile, and opening stays short in a log of many short ones.
+const SESSIONS_MAX: usize = 4;
 
 /// Sequence after the last record of each of these producers, as the last session before the newest one that
 /// has any of it tells; none of those of which none has.
@@ -38,7 +42,8 @@ pub fn logged_before<S: Storage>(
     let newest = started.last().map(|(header, _)| header.session);
     let mut blocks = Blocks::new()?;
     let sessions = started.chunk_by(|(a, _), (b, _)| a.session == b.session);
-    for session in sessions.rev().filter(|s| s.first().map(|(h, _)| h.session) != newest) {
+    let earlier = sessions.rev().filter(|s| s.first().map(|(h, _)| h.session) != newest);
+    for session in earlier.take(SESSIONS_MAX) {
         if producers.iter().all(|producer| found.contains_key(producer)) {
             break;
         }
@@ -54,6 +59,8 @@ pub fn logged_before<S: Storage>(
             walk.pass_unreadable();
             while walk.scan().sequence() < end {
                 match walk.next_block() {
+                    // Nothing of the session is behind it.
+                    Ok(Found::Block(block)) if block.header.is_end_mark() => break,
                     Ok(Found::Block(block)) => see(&block, producers, &mut of_session),
                     Ok(Found::End(End::Full)) => break,
                     Ok(Found::End(End::Tail(_))) | Err(_) => match walk.find_proof() {

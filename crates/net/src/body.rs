@@ -111,7 +111,11 @@ impl<'w, 's> Body<'w, 's> {
     pub fn holds(&mut self, bytes: u64) {
         match &mut self.from {
             Source::Plain(raw) => raw.held_bytes = bytes,
-            Source::Gzip(packed) => packed.get_mut().held_bytes = bytes,
+            // The rate is that of what comes, which is less.
+            Source::Gzip(packed) => {
+                let raw = packed.get_mut();
+                raw.held_bytes = bytes.min(raw.received);
+            }
         }
     }
 

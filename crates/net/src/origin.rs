@@ -76,8 +76,18 @@ fn is_of_this_machine(origin: &str) -> bool {
     host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback()) || is_localhost(host)
 }
 
+/// The names that distributions give to the machine itself among them.
 fn is_localhost(name: &str) -> bool {
-    name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost")
+    const NAMES: [&str; 6] = [
+        "localhost",
+        "localhost.localdomain",
+        "localhost4",
+        "localhost6",
+        "ip6-localhost",
+        "ip6-loopback",
+    ];
+    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+        || name.to_ascii_lowercase().ends_with(".localhost")
 }
 
 /// `a` of `a:1`, and `::1` of `[::1]:1`.
@@ -94,7 +104,15 @@ mod tests {
 
     #[test]
     fn addresses_and_localhost_are_here_and_other_names_are_not() {
-        for host in ["127.0.0.1", "10.0.0.7:9090", "[::1]:9090", "LOCALHOST:1", "a.localhost", ""] {
+        for host in [
+            "127.0.0.1",
+            "10.0.0.7:9090",
+            "[::1]:9090",
+            "LOCALHOST:1",
+            "a.localhost",
+            "",
+            "ip6-localhost:1",
+        ] {
             assert!(is_here(host), "{host}");
         }
         for host in [

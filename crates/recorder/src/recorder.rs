@@ -122,7 +122,7 @@ impl Closed {
 impl Recorder {
     /// Opens the store at `path` for recording: takes its lock, recovers, starts a session and the
     /// writer's threads, and takes over rings that a killed recorder left. Blocks for reading at
-    /// most two segments, and for a third of a second before it says that another process records; see
+    /// most two segments, eight more if a ring is left that the last session knew nothing of, and for a third of a second before it says that another process records; see
     /// [`Opening`] for what holds here and what does not.
     ///
     /// # Errors

@@ -139,13 +139,14 @@ pub fn study(name: &str, files: &Files, judge: Judge) -> Result<Outcome> {
 }
 
 fn report(program: &str, study: &Study, html: Option<&Path>, format: Format) -> Result<Outcome> {
-    if let Some(html) = html {
-        files::replace(html, study.html().as_bytes())?;
-        say!("{program}: report in {}", html.display());
-    }
+    // First: a file that cannot be written takes nothing of the report along.
     match format {
         Format::Text => baro_command::print_lines(&study.text())?,
         Format::Json => print_json(&serde_json::to_value(study)?)?,
+    }
+    if let Some(html) = html {
+        files::replace(html, study.html().as_bytes())?;
+        say!("{program}: report in {}", html.display());
     }
     // A claim of the paper that does not hold is a result; one of ours is not met.
     let ours = |claim: &&experiment::Claim| claim.source == "ours";

@@ -162,7 +162,10 @@ fn write_tasks<'a>(told: &mut String, word: &str, tasks: impl Iterator<Item = &'
     told.push('\n');
 }
 
-/// Limits of processors of all control groups that have one.
+/// Tasks of a group whose share of processors is limited.
+const HELD_TASKS_MAX: usize = 1_024;
+
+/// Limits of processors of all control groups that have one, and the tasks that they hold.
 pub(super) fn quotas() -> String {
     let mut told = String::new();
     for root in ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"] {
@@ -180,9 +183,15 @@ pub(super) fn quotas() -> String {
                     .or_else(|| count("throttled_usec ").map(|us| us.saturating_mul(1_000)));
                 let throttled_ns = throttled_ns.unwrap_or(0);
                 let _ = writeln!(told, "{quota_ns} {period_ns} {throttled_ns} {}", group.display());
-                let tasks =
-                    ["cgroup.threads", "tasks"].iter().find_map(|file| text(&group.join(file)));
-                for task in tasks.unwrap_or_default().lines().take(256) {
+                // It holds the groups below as well, of which a slice or a pod has all its tasks.
+                let mut tasks = BTreeSet::new();
+                groups(group, true, &mut |below| {
+                    let all =
+                        ["cgroup.threads", "tasks"].iter().find_map(|file| text(&below.join(file)));
+                    let all = all.unwrap_or_default();
+                    tasks.extend(all.lines().filter_map(|task| task.parse::<i32>().ok()));
+                });
+                for task in tasks.iter().take(HELD_TASKS_MAX) {
                     let _ = writeln!(told, "of {task}");
                 }
             }

@@ -239,8 +239,8 @@ impl Walk<'_> {
         }
         let mut own = work.by_task.get(&pid).copied().unwrap_or(0);
         let (mut is_own, mut others_ns) = (top_pid == pid, work.others_ns);
-        // Such data the kernel gives to the disk, for whoever waits for it.
-        if is_given_by_kernel(cause) {
+        // Such data the kernel gives to the disk, for whoever waits for it and gives nothing itself.
+        if is_given_by_kernel(cause) && own == 0 {
             own += work.kernels_bytes;
             is_own |= self.known.is_kernels(top_pid);
             others_ns = work.programs_ns;

@@ -65,8 +65,10 @@ impl Walk<'_> {
         }
         let told = told(group.quota_ns, group.period_ns, &format!(" ({})", group.path));
         // How long it was held is known of all of the trace, and not of this wait: another, who is no task of
-        // the group, may have had the processor for all of it. Tasks of the kernel have it for a moment.
-        let is_other = |pid: &i32| !group.has(*pid) && !self.known.is_kernels(*pid);
+        // the group, may have had the processor for all of it. Tasks of the kernel have it for a moment, and one
+        // that was idle when this one came back had nobody on it.
+        let was_idle = wait.processor.before_pid == Some(0);
+        let is_other = |pid: &i32| !was_idle && !group.has(*pid) && !self.known.is_kernels(*pid);
         Some(match (is_member, taker_of(pid, wait).filter(is_other)) {
             (true, None) => (Evidence::AbsenceAndSetting, format!("its {told}")),
             (true, Some(taker)) => {

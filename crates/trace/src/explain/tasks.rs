@@ -145,7 +145,9 @@ impl Knowledge {
     /// The group that a task is in, if its share of processors is limited and it was held for that within
     /// the trace; of a task that was seen in none the only group that was held, and false.
     pub(super) fn quota_of(&self, pid: i32) -> Option<(&GroupQuota, bool)> {
-        let own = self.held_groups.iter().find(|one| one.has(pid));
+        // A group holds those of the groups below it too: the one that was held longest counts.
+        let own = self.held_groups.iter().filter(|one| one.has(pid));
+        let own = own.max_by_key(|one| one.throttled_ns);
         let only = self.held_groups.first().filter(|_| self.held_groups.len() == 1);
         own.or(only).map(|one| (one, own.is_some()))
     }

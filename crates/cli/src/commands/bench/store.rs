@@ -232,13 +232,14 @@ fn run_steady(
         points: u32::try_from(duration_ns / 1_000_000_000).unwrap_or(u32::MAX).clamp(1, 360),
     };
     let report = steady::run(&arguments.dir, &spec, stop)?;
+    // First: a file that cannot be written takes no hours of measuring along.
+    print(arguments.format, &report.fields())?;
     if let Some(path) = &arguments.csv {
         files::replace(path, report.csv().as_bytes())?;
     }
     if let Some(path) = &arguments.svg {
         files::replace(path, report.svg().as_bytes())?;
     }
-    print(arguments.format, &report.fields())?;
     Ok(Outcome::lost_if(
         report.segments_lost_unsettled > 0
             || report.points.last().is_some_and(|point| point.lost > 0),

@@ -67,7 +67,7 @@ fn roots(path: &Path) -> Result<String> {
         Ok(None) => Err(in_file(path, &"expected a file that stays, found it removed meanwhile")),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(format!(
             "{error}; its commands would be root's: expected a profile that only root can write or \
-             replace; look at it and copy it there: install -m 644 {} /etc/barograph/share.toml",
+             replace; look at it and copy it there: install -D -m 644 {} /etc/barograph/share.toml",
             path.display()
         )
         .into()),

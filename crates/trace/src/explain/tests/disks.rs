@@ -153,6 +153,14 @@ fn what_the_kernel_writes_is_not_before_ones_own() {
     let log = "io_schedule < __wait_on_buffer < jbd2_log_do_checkpoint < __jbd2_log_wait_for_space";
     assert_eq!(told(log, 30), Some("device"));
     assert_eq!(told("io_schedule < bit_wait_io < do_get_write_access", 30), Some("device"));
+    // Who gives some of it himself waits behind what is written for others.
+    let mut scene = Scene::of_victim(WRITTEN, 0);
+    scene.task(30, "kworker/u8:0");
+    for at in 0..8 {
+        scene.request(30, 101 + at, 592 + at, 1 << 20);
+    }
+    scene.request(10, 110, 598, 4096);
+    assert_eq!(causes(&scene.told()).pop(), Some("device_queue"));
 }
 
 /// LVM, dm-crypt and md have no requests of their own: what is about them is about the disks below.
