@@ -145,16 +145,17 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 /// whether that is to be noted.
 pub(super) fn now_ns(store: &Store, keep_ns: Option<u64>, notes: bool) -> i64 {
     let now_ns = clock::realtime_ns();
-    let newest_ns = store.runs.manifest.runs.iter().map(|run| run.time_max_ns).max();
-    let (Some(keep_ns), Some(newest_ns)) = (keep_ns, newest_ns) else { return now_ns };
-    let told_ns = newest_ns.min(now_ns);
+    let Some(keep_ns) = keep_ns.filter(|_| !store.runs.manifest.runs.is_empty()) else {
+        return now_ns;
+    };
+    // Not the newest sample: the times of what is brought from elsewhere run as fast as it is read.
     let slack_ns = i64::try_from(keep_ns / 8).unwrap_or(i64::MAX);
     let at = Moment { boot_id: identity::boot_id(), boottime_ns: clock::boottime_ns() };
     let (storage, id) = (&store.storage, store.identity.store);
     let known = Trusted::read(storage, id);
     let (counts_ns, next) = match &known {
-        Some(known) => known.judge(told_ns, slack_ns, at),
-        None => (told_ns, Trusted { time_ns: told_ns, at, ahead_ns: 0, is_ahead: false }),
+        Some(known) => known.judge(now_ns, slack_ns, at),
+        None => (now_ns, Trusted { time_ns: now_ns, at, ahead_ns: 0, is_ahead: false }),
     };
     if notes && known.is_none_or(|known| known.is_outdated_by(&next)) {
         // On a full disk nothing can be written, and dropping is what helps.

@@ -133,22 +133,27 @@ fn a_clock_that_jumps_ahead_drops_nothing_until_it_has_stayed_there() {
     run(&folder, (0..10).map(|at| (1, before_ns - 40 * day_ns + at, at)));
     run(&folder, (0..10).map(|at| (1, before_ns - 20 * day_ns + at, at)));
     run(&folder, (0..10).map(|at| (1, before_ns + at, at)));
+    // What is brought from elsewhere is as old as it says.
     assert_eq!((settle(&folder, keep), runs(&folder).0), (1, 2));
+    let clock = folder.0.join("runs/clock");
+    let number =
+        |bytes: &[u8], at: usize| i64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let told = |change: &dyn Fn(i64, i64) -> (i64, i64)| {
+        let mut bytes = std::fs::read(&clock).unwrap();
+        let (time_ns, boottime_ns) = change(number(&bytes, 48), number(&bytes, 56));
+        bytes[48..56].copy_from_slice(&time_ns.to_le_bytes());
+        bytes[56..64].copy_from_slice(&boottime_ns.to_le_bytes());
+        let crc = baro_ondisk::crc32c(0, &bytes[12..]);
+        bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+        std::fs::write(&clock, bytes).unwrap();
+    };
+    told(&|_, boottime_ns| (before_ns, boottime_ns));
     run(&folder, (0..10).map(|at| (1, now_ns + at, at)));
     assert_eq!((settle(&folder, keep), runs(&folder).0), (0, 3));
     let store = Store::open(&folder.0).unwrap();
     assert_eq!(baro_store::verify(&store, Access::Read, |_, _| {}).unwrap().runs_unnamed, [""; 0]);
     // As if it had been seen there first a day of running ago.
-    let clock = folder.0.join("runs/clock");
-    let mut bytes = std::fs::read(&clock).unwrap();
-    let number =
-        |bytes: &[u8], at: usize| i64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-    let (time_ns, boottime_ns) = (number(&bytes, 48), number(&bytes, 56));
-    bytes[48..56].copy_from_slice(&(time_ns - day_ns).to_le_bytes());
-    bytes[56..64].copy_from_slice(&(boottime_ns - day_ns).to_le_bytes());
-    let crc = baro_ondisk::crc32c(0, &bytes[12..]);
-    bytes[8..12].copy_from_slice(&crc.to_le_bytes());
-    std::fs::write(&clock, bytes).unwrap();
+    told(&|time_ns, boottime_ns| (time_ns - day_ns, boottime_ns - day_ns));
     assert_eq!((settle(&folder, keep), runs(&folder).0), (2, 1));
     assert_eq!(samples(&folder, 1).len(), 10);
 }
