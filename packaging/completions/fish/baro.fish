@@ -284,7 +284,7 @@ complete -c baro -n "__fish_baro_using_subcommand serve" -l timeout -d 'Longest 
 complete -c baro -n "__fish_baro_using_subcommand serve" -l memory -d 'Memory of a query' -r
 complete -c baro -n "__fish_baro_using_subcommand serve" -l connections -d 'Connections at once' -r
 complete -c baro -n "__fish_baro_using_subcommand serve" -l viewers -d 'Pages that are shown the store live at once, and as many sockets' -r
-complete -c baro -n "__fish_baro_using_subcommand serve" -l origin -d 'Let web pages of this origin open the live socket: `https://app.foxglove.dev`' -r
+complete -c baro -n "__fish_baro_using_subcommand serve" -l origin -d 'Let web pages of this origin ask and open the live socket: `https://app.foxglove.dev`' -r
 complete -c baro -n "__fish_baro_using_subcommand serve" -l require-token -d 'Ask for a token at addresses of this machine too'
 complete -c baro -n "__fish_baro_using_subcommand serve" -l insecure-without-tls -d 'Listen to other machines without encryption'
 complete -c baro -n "__fish_baro_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -371,7 +371,7 @@ fn a_share_is_lifted_as_the_kernel_shows_it() {
 /// took; and then no limit is to be lifted.
 #[test]
 fn a_share_that_was_used_up_elsewhere_explains_nothing() {
-    let told = |member: i32, taker: Option<i32>| {
+    let told_after = |before: i32, member: i32, taker: Option<i32>| {
         let mut scene = Scene::of_victim("schedule", 0);
         for (pid, name) in [(50, "hog"), (51, "sibling"), (52, "kworker/0:1")] {
             scene.task(pid, name);
@@ -380,18 +380,22 @@ fn a_share_that_was_used_up_elsewhere_explains_nothing() {
         scene.fact("quotas at the end", &format!("20000000 100000000 480000000 /a\n{members}"));
         let wait = &mut scene.line.tasks.get_mut(&10).unwrap().waits[0];
         (wait.kind, wait.stack, wait.woken_ns) = (WaitKind::Runnable, None, None);
-        (wait.processor.before_pid, wait.next_pid) = (Some(0), taker);
+        (wait.processor.before_pid, wait.next_pid) = (Some(before), taker);
         let call = scene.told();
         (call.cause_detail, call.known_by, call.unexplained_ns / MS, call.advice.len())
     };
+    let told = |member: i32, taker: Option<i32>| told_after(0, member, taker);
     let quota = Some("cpu_quota");
     assert_eq!(told(10, None), (quota, Evidence::AbsenceAndSetting, 0, 1));
     assert_eq!(told(77, None), (quota, Evidence::Absence, 500, 0));
-    assert_eq!(told(10, Some(50)), (quota, Evidence::Absence, 500, 0));
+    assert_eq!(told_after(50, 10, Some(50)), (quota, Evidence::Absence, 500, 0));
     // Who is in the group as well, or has the processor for a moment.
     for taker in [51, 52] {
-        assert_eq!(told(10, Some(taker)), (quota, Evidence::AbsenceAndSetting, 0, 1));
+        let found = told_after(taker, 10, Some(taker));
+        assert_eq!(found, (quota, Evidence::AbsenceAndSetting, 0, 1));
     }
+    // Nobody was on the processor any more when the task came back.
+    assert_eq!(told(10, Some(50)), (quota, Evidence::AbsenceAndSetting, 0, 1));
 }
 
 /// A journal may be on a device of its own, which its thread is called after: the log is written there.
