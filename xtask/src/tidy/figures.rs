@@ -2,7 +2,9 @@
 //! measured. `results/README.md` is written from it, and the README's own table may quote nothing else.
 //!
 //! A quoted number counts as found if a number of the source is the same when it is rounded to the
-//! digits of the quote: 8.8 is found in 8.83.
+//! digits of the quote: 8.8 is found in 8.83. It has to stand in a line of the source that has one of the
+//! row's fields, so that no other number of a long page is taken for it. Where the command is
+//! `cargo xtask results NAME..`, the rows of those names are the fields.
 
 use super::Finding;
 use super::tree::Tree;
@@ -16,24 +18,38 @@ const PAGE: &str = "results/README.md";
 /// The heading of the README's own table of results.
 const HEADING: &str = "## Results";
 
-/// A quoted figure: what, measured, where its raw row is (files below `results/`, by commas), command.
+/// How a command begins that measures rows by their names.
+const BY_NAME: &str = "cargo xtask results ";
+
+/// A quoted figure: what, measured, where its raw row is (files below `results/`, by commas), words of the
+/// lines that have it (by semicolons), command.
 struct Row<'a> {
     line: usize,
     what: &'a str,
     measured: &'a str,
     sources: Vec<&'a str>,
+    fields: Vec<String>,
     command: &'a str,
+}
+
+/// Words that are in the lines of the figures and in no others.
+fn fields(field: &str, command: &str) -> Vec<String> {
+    let named = command.strip_prefix(BY_NAME).into_iter().flat_map(str::split_whitespace);
+    let named = named.map(|name| format!("| {name} |"));
+    let said = field.split(';').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned);
+    said.chain(named).collect()
 }
 
 fn rows(text: &str) -> (Vec<Row<'_>>, Vec<usize>) {
     let (mut rows, mut broken) = (Vec::new(), Vec::new());
     for (at, line) in text.lines().enumerate().skip(1) {
         match line.split('\t').collect::<Vec<_>>()[..] {
-            [what, measured, sources, command] => rows.push(Row {
+            [what, measured, sources, field, command] => rows.push(Row {
                 line: at + 1,
                 what,
                 measured,
                 sources: sources.split(',').collect(),
+                fields: fields(field, command),
                 command,
             }),
             _ => broken.push(at + 1),
@@ -47,13 +63,13 @@ pub(super) fn figures(tree: &Tree) -> Vec<Finding> {
     let (rows, broken) = rows(tree.text(ROWS).unwrap_or_default());
     let mut findings: Vec<Finding> = broken
         .into_iter()
-        .map(|line| Finding::error(CHECK, format!("{ROWS}:{line}"), "expected four columns"))
+        .map(|line| Finding::error(CHECK, format!("{ROWS}:{line}"), "expected five columns"))
         .collect();
     for row in &rows {
         let mut found = Numbers::default();
         for source in &row.sources {
             match tree.text(&format!("results/{source}")) {
-                Some(text) => found.add(text),
+                Some(text) => row.fields.iter().for_each(|field| found.add_lines(text, field)),
                 None => findings.push(Finding::error(
                     CHECK,
                     format!("{ROWS}:{}", row.line),
@@ -63,7 +79,11 @@ pub(super) fn figures(tree: &Tree) -> Vec<Finding> {
         }
         for number in quoted(row.measured).filter(|number| !found.has(number)) {
             let place = format!("{ROWS}:{}", row.line);
-            let message = format!("{number} is not found in {}", row.sources.join(", "));
+            let message = format!(
+                "{number} is in no line of {} that has one of: {}",
+                row.sources.join(", "),
+                row.fields.join("; ")
+            );
             findings.push(Finding::error(CHECK, place, message));
         }
     }
@@ -132,11 +152,12 @@ fn value(number: &str) -> Option<f64> {
     number.replace(',', "").parse().ok()
 }
 
-/// Numbers of a quote, without those of its links' addresses.
+/// Numbers of a quote, without those of its links' addresses and without a goal, which nobody measured.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split("](").enumerate().flat_map(|(at, part)| {
         let own = if at == 0 { part } else { part.split_once(')').map_or("", |(_, own)| own) };
-        numbers(own)
+        let (own, goal) = own.split_once("(**goal").unwrap_or((own, ""));
+        numbers(own).chain(numbers(goal.split_once(')').map_or("", |(_, rest)| rest)))
     })
 }
 
@@ -144,6 +165,13 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 struct Numbers(Vec<f64>);
 
 impl Numbers {
+    /// The numbers of the lines of a text that have a word.
+    fn add_lines(&mut self, text: &str, field: &str) {
+        for line in text.lines().filter(|line| line.contains(field)) {
+            self.add(line);
+        }
+    }
+
     fn add(&mut self, text: &str) {
         self.0.extend(numbers(text).filter_map(value));
         self.0.sort_by(f64::total_cmp);
@@ -164,21 +192,22 @@ impl Numbers {
 mod tests {
     use super::{Tree, figures};
 
-    const HEAD: &str = "what\tmeasured\trows\tcommand\n";
+    const HEAD: &str = "what\tmeasured\trows\tfield\tcommand\n";
 
     #[test]
     fn a_figure_without_its_row_is_found() {
-        let rows = format!("{HEAD}push\t0.90 of 1,000; 8.8 us\td/a.md\tx\nlost\t7\td/b.md\tx\n");
+        let push = "push\t0.90 of 1,000; 8.8 us\td/a.md\tpush\tx\n";
+        let rows = format!("{HEAD}{push}lost\t7\td/b.md\t\tx\n");
         let tree = Tree::of(&[
             ("results/figures.tsv", rows.as_str()),
-            ("results/d/a.md", "0.9 (0.7), 1000 runs, 8.83 us"),
+            ("results/d/a.md", "push: 0.9 (0.7), 1000 runs, 8.83 us"),
             ("README.md", "## Results\n| push | 0.90 of [5](x9) |\n## Other\n| a | 77 |\n"),
             ("results/README.md", "0.90"),
         ]);
         let messages: Vec<_> = figures(&tree).iter().map(|f| f.message.clone()).collect();
         let expected = [
             "results/d/b.md does not exist",
-            "7 is not found in d/b.md",
+            "7 is in no line of d/b.md that has one of: ",
             "5 is not found in results/README.md",
         ];
         assert_eq!(messages, expected);
@@ -188,10 +217,22 @@ mod tests {
     fn a_quote_is_found_in_what_rounds_to_it() {
         let source = |text: &'static str| [("results/d/a.md", text)];
         for (quote, text, errors) in [("8.8", "8.83", 0), ("8.8", "8.9", 1), ("103", "102.5", 0)] {
-            let rows = format!("{HEAD}a\t{quote}\td/a.md\tx\n");
+            let rows = format!("{HEAD}a\t{quote}\td/a.md\t8;102\tx\n");
             let mut files = vec![("results/figures.tsv", rows.as_str())];
             files.extend(source(text));
             assert_eq!(figures(&Tree::of(&files)).len(), errors, "{quote} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_another_row_of_the_page_is_no_source() {
+        let page = "- Versions: 0071869fdb77\n| lost-200 | 76.5 ms |\n| lost-500 | 66.9 ms |\n";
+        let rows = [("77", "lost-200", 0), ("67", "lost-200", 1), ("67", "lost-200 lost-500", 0)];
+        for (quote, names, errors) in rows {
+            let command = format!("cargo xtask results {names}");
+            let rows = format!("{HEAD}a\t{quote}\td/a.md\t\t{command}\n");
+            let tree = Tree::of(&[("results/figures.tsv", rows.as_str()), ("results/d/a.md", page)]);
+            assert_eq!(figures(&tree).len(), errors, "{quote} in {names}");
         }
     }
 }
