@@ -455,6 +455,25 @@ fn a_partitioned_export_has_a_file_for_each_day_with_samples() {
     assert!(fails(&csv, 2).contains("expected Parquet"));
 }
 
+/// Spark has no nanoseconds: they are in a column of their own, and come back.
+#[test]
+fn an_export_in_microseconds_rounds_nothing() {
+    let folder = Folder::new("us");
+    let store = folder.path("store");
+    let times = [-1, 0, 1_999, START + 123_456_789];
+    let lines = times.map(|time| format!("{time},temp,1\n")).concat();
+    record(&store, &[], &lines);
+    let (file, back) = (folder.path("us.parquet"), folder.path("back"));
+    ok(&["export", &store, &file, "--time-unit", "us"]);
+    ok(&["init", &back, "--size", "8M"]);
+    assert!(ok(&["import", &back, &file]).starts_with("4 lines, 4 samples of 1 series"));
+    let csv = ["query", &store, "--format", "csv"];
+    assert_eq!(ok(&["query", &back, "--format", "csv"]), ok(&csv));
+    let other = folder.path("us.csv");
+    let csv = ["export", &store, &other, "--time-unit", "us"];
+    assert!(fails(&csv, 2).contains("--time-unit: expected Parquet or Arrow"));
+}
+
 #[test]
 fn patterns_select_and_a_slip_is_told() {
     let folder = Folder::new("patterns");

@@ -5,7 +5,7 @@
 //! series.
 
 use crate::Result;
-use crate::long::Long;
+use crate::long::{Long, Times};
 use crate::rows::{Rows, Told};
 use arrow_ipc::writer::StreamWriter;
 use baro_store::{Batch, Column, Every, Selection};
@@ -30,7 +30,20 @@ impl<W: Write> Arrow<W> {
     /// # Errors
     /// `out` refuses.
     pub fn new(selection: &Selection, every: Option<Every>, out: W) -> Result<Self> {
-        let long = Long::new(selection, every);
+        Self::with_times(selection, every, Times::default(), out)
+    }
+
+    /// The same, with times as said.
+    ///
+    /// # Errors
+    /// `out` refuses.
+    pub fn with_times(
+        selection: &Selection,
+        every: Option<Every>,
+        times: Times,
+        out: W,
+    ) -> Result<Self> {
+        let long = Long::new(selection, every, times);
         let writer = StreamWriter::try_new(out, &long.schema())?;
         Ok(Arrow { long, writer })
     }

@@ -22,7 +22,7 @@ mod units;
 pub use crate::arrow::Arrow;
 pub use crate::csv::{Csv, export as to_csv};
 pub use crate::json::Json;
-pub use crate::long::SERIES_KEY;
+pub use crate::long::{SERIES_KEY, Times};
 pub use crate::mcap::export as to_mcap;
 pub use crate::parquet::Parquet;
 pub use crate::units::{UNITS_KEY, unit_of};

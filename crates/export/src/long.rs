@@ -1,7 +1,8 @@
 //! The long ("tidy") layout of Arrow and Parquet: columns `series`, `time` and the value.
 //!
 //! One row for each sample, as pandas, Polars, DuckDB and R take it best: `series` is
-//! dictionary-encoded text, `time` nanoseconds in UTC, `value` of the type of the series. Where the
+//! dictionary-encoded text, `time` nanoseconds in UTC (or microseconds, with the rest in a column of its
+//! own), `value` of the type of the series. Where the
 //! series selected are of several types there is one column for each, `value_f64`, `value_i64` and
 //! so on, with nulls in the others. Which columns there are depends on the selection and never on
 //! the data, so that an empty interval has the columns of a full one.
@@ -16,7 +17,8 @@ use arrow_array::builder::{
     BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder,
 };
 use arrow_array::{
-    ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, TimestampNanosecondArray,
+    ArrayRef, DictionaryArray, Int16Array, Int32Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray, TimestampNanosecondArray,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use baro_ondisk::written_name;
@@ -32,6 +34,20 @@ const BATCH_BYTES: usize = 16 << 20;
 /// Key of the file's metadata, where units and labels are: a JSON array of objects with `name`,
 /// `type`, `unit` and `labels`.
 pub const SERIES_KEY: &str = "barograph:series";
+
+/// Name of the column that has the rest of a time in microseconds.
+pub(crate) const REST: &str = "ns";
+
+/// How times are written in columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Times {
+    /// `time` in nanoseconds.
+    #[default]
+    Nanoseconds,
+    /// `time` in microseconds, and `ns`, what is left of each in nanoseconds (0 to 999, 16 bits): for
+    /// readers without nanoseconds, as Spark is. Nothing is rounded.
+    Microseconds,
+}
 
 fn data_type(kind: ValueType) -> DataType {
     match kind {
@@ -106,6 +122,7 @@ impl Filling {
 #[derive(Debug)]
 pub(crate) struct Long {
     schema: SchemaRef,
+    written: Times,
     kinds: Vec<ValueType>,
     /// Series whose unit and labels the schema does not tell.
     pub(crate) untold: u64,
@@ -123,7 +140,7 @@ pub(crate) struct Long {
 
 impl Long {
     /// For what a query of `selection` hands out.
-    pub(crate) fn new(selection: &Selection, every: Option<Every>) -> Self {
+    pub(crate) fn new(selection: &Selection, every: Option<Every>, written: Times) -> Self {
         let columns = selection.columns();
         let mut kinds: Vec<ValueType> = Vec::new();
         for kind in columns.iter().filter_map(|column| column.handed_out(every)) {
@@ -135,9 +152,10 @@ impl Long {
         if kinds.is_empty() {
             kinds.push(ValueType::F64);
         }
-        let (schema, untold) = schema(columns, &kinds, every);
+        let (schema, untold) = schema(columns, &kinds, every, written);
         Long {
             schema,
+            written,
             untold,
             by_name: columns.is_sorted_by(|a, b| a.name <= b.name),
             names: Vec::new(),
@@ -209,21 +227,47 @@ impl Long {
         let names = StringArray::from(std::mem::take(&mut self.names));
         (self.place, self.bytes) = (None, 0);
         let keys = Int32Array::from(std::mem::take(&mut self.keys));
-        let times = TimestampNanosecondArray::from(std::mem::take(&mut self.times));
-        let mut columns: Vec<ArrayRef> = vec![
-            Arc::new(DictionaryArray::try_new(keys, Arc::new(names))?),
-            Arc::new(times.with_timezone("UTC")),
-        ];
+        let mut columns: Vec<ArrayRef> =
+            vec![Arc::new(DictionaryArray::try_new(keys, Arc::new(names))?)];
+        columns.extend(times(std::mem::take(&mut self.times), self.written));
         columns.extend(self.values.iter_mut().map(Filling::finish));
         Ok(RecordBatch::try_new(self.schema(), columns)?)
     }
 }
 
+/// The columns of times.
+fn times(times_ns: Vec<i64>, written: Times) -> Vec<ArrayRef> {
+    match written {
+        Times::Nanoseconds => {
+            vec![Arc::new(TimestampNanosecondArray::from(times_ns).with_timezone("UTC"))]
+        }
+        Times::Microseconds => {
+            let rest = times_ns.iter().map(|time_ns| time_ns.rem_euclid(1_000) as i16);
+            let rest = Int16Array::from_iter_values(rest);
+            let times = times_ns.iter().map(|time_ns| time_ns.div_euclid(1_000));
+            let times = TimestampMicrosecondArray::from_iter_values(times).with_timezone("UTC");
+            vec![Arc::new(times), Arc::new(rest)]
+        }
+    }
+}
+
 /// The columns, with what the catalog knows of the series; and of how many it is left out.
-fn schema(columns: &[Column], kinds: &[ValueType], every: Option<Every>) -> (SchemaRef, u64) {
+fn schema(
+    columns: &[Column],
+    kinds: &[ValueType],
+    every: Option<Every>,
+    written: Times,
+) -> (SchemaRef, u64) {
     let names = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-    let time = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+    let unit = match written {
+        Times::Nanoseconds => TimeUnit::Nanosecond,
+        Times::Microseconds => TimeUnit::Microsecond,
+    };
+    let time = DataType::Timestamp(unit, Some("UTC".into()));
     let mut fields = vec![Field::new("series", names, false), Field::new("time", time, false)];
+    if written == Times::Microseconds {
+        fields.push(Field::new(REST, DataType::Int16, false));
+    }
     for kind in kinds {
         let mixed = kinds.len() > 1;
         let name = if mixed { format!("value_{}", kind.name()) } else { "value".to_owned() };

@@ -13,7 +13,7 @@ pub use read::{
 };
 
 use crate::Result;
-use crate::long::Long;
+use crate::long::{Long, Times};
 use crate::rows::{Rows, Told};
 use crate::units::{self, UNITS_KEY};
 use baro_store::{Batch, Column, Every, Selection};
@@ -42,7 +42,20 @@ impl<W: Write + Send> Parquet<W> {
     /// # Errors
     /// `out` refuses.
     pub fn new(selection: &Selection, every: Option<Every>, out: W) -> Result<Self> {
-        let long = Long::new(selection, every);
+        Self::with_times(selection, every, Times::default(), out)
+    }
+
+    /// The same, with times as said.
+    ///
+    /// # Errors
+    /// `out` refuses.
+    pub fn with_times(
+        selection: &Selection,
+        every: Option<Every>,
+        times: Times,
+        out: W,
+    ) -> Result<Self> {
+        let long = Long::new(selection, every, times);
         let time = ColumnPath::from("time");
         let sorted =
             |column_idx| SortingColumn { column_idx, descending: false, nulls_first: false };
@@ -57,7 +70,10 @@ impl<W: Write + Send> Parquet<W> {
             .set_column_dictionary_enabled(time.clone(), false)
             .set_column_encoding(time, Encoding::DELTA_BINARY_PACKED)
             // Series come by id: said to be sorted only where that is also by name.
-            .set_sorting_columns(long.by_name.then(|| vec![sorted(0), sorted(1)]))
+            .set_sorting_columns(long.by_name.then(|| match times {
+                Times::Nanoseconds => vec![sorted(0), sorted(1)],
+                Times::Microseconds => vec![sorted(0), sorted(1), sorted(2)],
+            }))
             .build();
         let writer = ArrowWriter::try_new(out, long.schema(), Some(properties))?;
         Ok(Parquet { long, writer })

@@ -3,10 +3,12 @@
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int32Type, TimestampNanosecondType};
+use arrow_array::types::{
+    Float64Type, Int16Type, Int32Type, TimestampMicrosecondType, TimestampNanosecondType,
+};
 use baro_export::parquet::{Imported, TimeUnit, Value, import};
 use baro_export::rows::Rows;
-use baro_export::{Arrow, Json, Parquet};
+use baro_export::{Arrow, Json, Parquet, Times};
 use baro_log::{Geometry, init};
 use baro_ondisk::{StoreId, Type, WhenFull};
 use baro_recorder::{Options, Recorder, Rings};
@@ -165,6 +167,37 @@ fn row_groups_are_bounded_and_have_statistics() {
     });
     assert_eq!((rows.unwrap(), read), (24 * 65_536, 24 * 65_536));
     assert_eq!(told, [("a".to_owned(), "m".to_owned()), ("b".to_owned(), "m".to_owned())]);
+}
+
+/// Also before 1970, where dividing would round to the other side.
+#[test]
+fn times_in_microseconds_have_their_rest_beside_them() {
+    let (folder, store) = store("us", &[("a", Type::F64, "")]);
+    let selection = Selection::all(store.catalog(), true).unwrap();
+    let times = [i64::MIN, -1_001, -1, 0, 1_999, 1_700_000_000_123_456_789, i64::MAX];
+    let values: Vec<f64> = (0..7).map(f64::from).collect();
+    let path = folder.0.join("us.parquet");
+    let out = File::create(&path).unwrap();
+    let mut parquet = Parquet::with_times(&selection, None, Times::Microseconds, out).unwrap();
+    hand(&mut parquet, selection.columns(), 0, &times, Values::F64(&values));
+    parquet.finish().unwrap();
+    drop(parquet);
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap()).unwrap();
+    let fields: Vec<_> = reader.schema().fields().iter().map(|field| field.name()).collect();
+    assert_eq!(fields, ["series", "time", "ns", "value"]);
+    let batch = reader.build().unwrap().next().unwrap().unwrap();
+    let found = batch.column(1).as_primitive::<TimestampMicrosecondType>();
+    assert_eq!(found.value(1), -2);
+    let rest = batch.column(2).as_primitive::<Int16Type>();
+    assert_eq!(&rest.values()[1..5], [999, 999, 0, 999]);
+    let mut read = Vec::new();
+    import(File::open(&path).unwrap(), TimeUnit::Nanoseconds, |item| {
+        let Imported::Sample { time_ns, .. } = item else { panic!("{item:?}") };
+        read.push(time_ns);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert_eq!(read, times);
 }
 
 #[test]

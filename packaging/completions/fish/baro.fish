@@ -297,6 +297,8 @@ mcap\t'For Foxglove and other robotics tools: JSON messages with schemas; frames
 parquet\t'Columns series, time and value, sorted by series and time; frames only as fields'
 arrow\t'The same columns as an Arrow IPC stream'"
 complete -c baro -n "__fish_baro_using_subcommand export" -l partition-by -d 'One Parquet file for each day' -r -f -a "date\t'A folder date=YYYY-MM-DD for each day (UTC) that has samples'"
+complete -c baro -n "__fish_baro_using_subcommand export" -l time-unit -d 'Unit of times in Parquet and Arrow: ns, or us for Spark, which has no nanoseconds' -r -f -a "ns\t'Nanoseconds'
+us\t'Microseconds, and a column ns with the rest of each'"
 complete -c baro -n "__fish_baro_using_subcommand export" -l rate -d 'Bytes of the store read a second at most' -r
 complete -c baro -n "__fish_baro_using_subcommand export" -l format -d 'text or json' -r -f -a "text\t'For people'
 json\t'One JSON document; keys carry units'"

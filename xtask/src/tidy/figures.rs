@@ -231,7 +231,8 @@ mod tests {
         for (quote, names, errors) in rows {
             let command = format!("cargo xtask results {names}");
             let rows = format!("{HEAD}a\t{quote}\td/a.md\t\t{command}\n");
-            let tree = Tree::of(&[("results/figures.tsv", rows.as_str()), ("results/d/a.md", page)]);
+            let tree =
+                Tree::of(&[("results/figures.tsv", rows.as_str()), ("results/d/a.md", page)]);
             assert_eq!(figures(&tree).len(), errors, "{quote} in {names}");
         }
     }

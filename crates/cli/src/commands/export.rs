@@ -8,7 +8,7 @@ use super::{Format, RATE_BESIDE_RECORDER, damaged, is_recorded, pin, print_json,
 use crate::failure::{Mistake, Outcome, Result};
 use crate::size::{self, show_bytes};
 use crate::time;
-use baro_export::{Exported, Request};
+use baro_export::{Exported, Request, Times};
 use baro_store::{Interval, Reading, Selection, Store};
 use baro_sys::storage::Access;
 use clap::builder::NonEmptyStringValueParser;
@@ -36,6 +36,16 @@ pub(crate) enum Output {
 enum PartitionBy {
     /// A folder date=YYYY-MM-DD for each day (UTC) that has samples
     Date,
+}
+
+/// Unit of the times of Parquet and Arrow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum TimeUnit {
+    /// Nanoseconds
+    #[default]
+    Ns,
+    /// Microseconds, and a column ns with the rest of each
+    Us,
 }
 
 const BUFFER_BYTES: usize = 1 << 20;
@@ -78,6 +88,12 @@ pub(crate) struct Arguments {
     /// In folders that DuckDB, Spark and Polars take for a column.
     #[arg(long, value_enum, value_name = "BY")]
     partition_by: Option<PartitionBy>,
+    /// Unit of times in Parquet and Arrow: ns, or us for Spark, which has no nanoseconds
+    ///
+    /// With us a column ns has the rest of each time, 0 to 999: nothing is rounded, and baro import puts
+    /// both together again.
+    #[arg(long, value_enum, value_name = "UNIT", hide_possible_values = true)]
+    time_unit: Option<TimeUnit>,
     /// Replace the file if it is there
     #[arg(long, conflicts_with = "partition_by")]
     force: bool,
@@ -114,6 +130,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if matches!(output, Output::Parquet | Output::Arrow) {
         return columns::export(arguments, output, &store, &request);
     }
+    if arguments.time_unit.is_some() {
+        let text = "--time-unit: expected Parquet or Arrow, found another form";
+        return Err(Mistake::new(text).into());
+    }
     if arguments.file == Path::new("-") {
         let out = baro_command::exact();
         let out = baro_command::Seen::new(out, baro_command::on_terminal());
@@ -126,6 +146,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     print(arguments, &exported, bytes, damaged::told(&store, &exported.notes.damage))?;
     tell_pin(arguments, request.interval, found(&exported));
     Ok(told(&store, &exported))
+}
+
+/// How times are written in columns.
+fn times(arguments: &Arguments) -> Times {
+    match arguments.time_unit.unwrap_or_default() {
+        TimeUnit::Ns => Times::Nanoseconds,
+        TimeUnit::Us => Times::Microseconds,
+    }
 }
 
 /// What was asked for and was recorded, in the file or not.

@@ -39,6 +39,7 @@ pub(super) fn export(
 ) -> Result<Outcome> {
     let format = if form == Form::Arrow { RowsFormat::Arrow } else { RowsFormat::Parquet };
     let frames = request.selection.columns().iter().filter(|column| column.is_frames()).count();
+    let times = super::times(arguments);
     let mut written = Written::default();
     if arguments.partition_by.is_some() {
         let days = days(store, request, &mut written.notes)?;
@@ -48,7 +49,7 @@ pub(super) fn export(
             let interval = cut(request.interval, day);
             let file = all.below(&format!("date={}", date(day)))?.join("0.parquet");
             all.made(&file);
-            let output = Output::choose(Some(format), Some(&file), false)?;
+            let output = Output::choose(Some(format), Some(&file), false)?.with_times(times);
             one(store, request, interval, &output, &mut written)?;
         }
         all.finish()?;
@@ -57,6 +58,7 @@ pub(super) fn export(
         *all = recycled.max(*all);
     } else {
         let output = Output::choose(Some(format), Some(&arguments.file), arguments.force)?;
+        let output = output.with_times(times);
         one(store, request, request.interval, &output, &mut written)?;
     }
     if arguments.file != Path::new("-") {

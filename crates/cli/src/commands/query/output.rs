@@ -6,7 +6,7 @@ use super::text::Text;
 use crate::commands::making::{NewFile, ordinary};
 use crate::failure::{Mistake, Result};
 use baro_export::rows::{Rows, Told};
-use baro_export::{Arrow, Csv, Json, Parquet, csv};
+use baro_export::{Arrow, Csv, Json, Parquet, Times, csv};
 use baro_store::{Aggregate, Every, Selection, ValueType};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ pub(crate) struct Output {
     file: Option<PathBuf>,
     /// A file that is there is replaced.
     force: bool,
+    times: Times,
 }
 
 /// The form that a file's name asks for.
@@ -60,7 +61,12 @@ impl Output {
                         FILE, or a pipe";
             return Err(text.into());
         }
-        Ok(Output { format, file: file.map(Path::to_owned), force })
+        Ok(Output { format, file: file.map(Path::to_owned), force, times: Times::default() })
+    }
+
+    /// With times in columns as said.
+    pub(crate) fn with_times(self, times: Times) -> Self {
+        Output { times, ..self }
     }
 
     /// Hands the form to `fill`, and makes a file durable at its end. Returns its name and bytes too.
@@ -73,11 +79,12 @@ impl Output {
         let Some(path) = &self.file else {
             let is_looked_at = self.format == RowsFormat::Csv && baro_command::on_terminal();
             let out = baro_command::Seen::new(baro_command::exact(), is_looked_at);
-            return Ok((fill(&mut *rows_of(self.format, selection, every, out)?)?, None));
+            let mut rows = rows_of(self.format, selection, every, self.times, out)?;
+            return Ok((fill(&mut *rows)?, None));
         };
         let mut file = NewFile::create(path, self.force)?;
         let out = BufWriter::with_capacity(BUFFER_BYTES, &mut file);
-        let filled = fill(&mut *rows_of(self.format, selection, every, out)?)?;
+        let filled = fill(&mut *rows_of(self.format, selection, every, self.times, out)?)?;
         Ok((filled, Some((path, file.finish()?))))
     }
 }
@@ -87,6 +94,7 @@ pub(super) fn rows_of<'a, W: Write + Send + 'a>(
     format: RowsFormat,
     selection: &Selection,
     every: Option<Every>,
+    times: Times,
     out: W,
 ) -> Result<Box<dyn Rows + 'a>> {
     // Counts are integers whatever is counted, and small: nobody takes them for another type.
@@ -106,8 +114,8 @@ pub(super) fn rows_of<'a, W: Write + Send + 'a>(
         RowsFormat::Csv => Box::new(Csv::typed(out, typed)),
         RowsFormat::Json => Box::new(Json::array(out).typed(!counts)),
         RowsFormat::Ndjson => Box::new(Json::lines(out).typed(!counts)),
-        RowsFormat::Arrow => Box::new(Arrow::new(selection, every, out)?),
-        RowsFormat::Parquet => Box::new(Parquet::new(selection, every, out)?),
+        RowsFormat::Arrow => Box::new(Arrow::with_times(selection, every, times, out)?),
+        RowsFormat::Parquet => Box::new(Parquet::with_times(selection, every, times, out)?),
     })
 }
 

@@ -12,6 +12,7 @@
 use super::cells::{self, Kind};
 use super::choice::{Choice, Role, TimeUnit};
 use super::int96;
+use crate::long::REST;
 use crate::{Error, Result};
 use arrow_schema::{DataType, Field, Schema, TimeUnit as ArrowUnit};
 use baro_ondisk::{NameParser, is_called_id};
@@ -52,6 +53,8 @@ pub(super) struct Layout {
     pub(super) is_of_clock: bool,
     /// Times of this column have no zone, and nobody has said one.
     pub(super) taken_as_utc: Option<usize>,
+    /// What is left of times in microseconds.
+    pub(super) rest: Option<usize>,
     pub(super) series: Option<usize>,
     /// By rising name.
     pub(super) labels: Vec<usize>,
@@ -183,6 +186,7 @@ impl Layout {
             unit_is_taken: is_number && said_unit(field, choice).is_none(),
             is_of_clock: !has_zone && choice.clock.is_some(),
             taken_as_utc,
+            rest: None,
             series: None,
             labels: Vec::new(),
             values: Vec::new(),
@@ -209,7 +213,7 @@ impl Layout {
         columns.one_time(time)?;
         layout.labels.sort_by_key(|at| schema.fields().get(*at).map(|field| field.name()));
         let own_series = layout.own_series.iter().map(|(at, _)| *at);
-        let read = layout.series.into_iter().chain(own_series);
+        let read = layout.series.into_iter().chain(layout.rest).chain(own_series);
         let read = read.chain(layout.labels.iter().copied()).chain(layout.values.iter().copied());
         layout.fields.extend(read);
         Ok(layout)
@@ -232,6 +236,7 @@ impl Layout {
                 _ if values.contains(&at) => self.values.push(known(field).map(|_| at)?),
                 None if *field.data_type() == DataType::Null => {}
                 None if columns.is_row_number(field) => {}
+                None if self.time_unit_ns == 1_000 && is_rest(field) => self.rest = Some(at),
                 None if of_value.is_some() && Kind::of(field.data_type()).is_some() => {
                     self.own_series.push((at, format!("_{}", of_value.unwrap_or_default())));
                 }
@@ -371,6 +376,11 @@ fn known(field: &Field) -> Result<&Field> {
             Err(refused(field, what))
         }
     }
+}
+
+/// Whether it is what `baro export --time-unit us` and tables of `baro lake` have beside microseconds.
+fn is_rest(field: &Field) -> bool {
+    field.name() == REST && *field.data_type() == DataType::Int16
 }
 
 /// The unit of a time that is a number: what was said, or what its name ends with.

@@ -6,8 +6,9 @@ use super::compose::Composer;
 use super::int96;
 use super::layout::{Layout, SHOWN_CHARS_MAX};
 use super::{Imported, Joint, Refusal, Value};
+use crate::long::REST;
 use crate::{Error, Result};
-use arrow_array::{Array, ArrayRef, RecordBatch, StringViewArray, cast::AsArray};
+use arrow_array::{Array, ArrayRef, Int16Array, RecordBatch, StringViewArray, cast::AsArray};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -26,6 +27,8 @@ pub(super) struct State {
 /// Columns of a batch by what they are for.
 pub(super) struct Columns<'a> {
     time: Cells<'a>,
+    /// What is left of times in microseconds.
+    rest: Option<&'a Int16Array>,
     layout: &'a Layout,
     /// Of times of INT96.
     seconds: Option<ArrayRef>,
@@ -69,8 +72,13 @@ impl<'a> Columns<'a> {
         let own = layout.own_series.iter();
         let own_series = own.map(|(field, suffix)| Ok((suffix.as_str(), cells(*field)?.1)));
         let time = at(layout.time)?.1;
+        let rest = match layout.rest {
+            Some(field) => Some(at(field)?.1.as_primitive_opt().ok_or_else(other)?),
+            None => None,
+        };
         Ok(Columns {
             time: Cells::of(time),
+            rest,
             layout,
             seconds,
             clock: choice.clock.as_ref().filter(|_| layout.is_of_clock),
@@ -169,7 +177,10 @@ impl<'a> Columns<'a> {
         let is_whole = |time_ns: &i64| {
             self.seconds.as_ref().is_none_or(|seconds| int96::is_whole(seconds, at, *time_ns))
         };
-        let time_ns = time.checked_mul(unit_ns).filter(is_whole);
+        let rest_ns = self.rest.map_or(Ok(0), |rest| rest_ns(rest, at))?;
+        // The first microsecond that has times is not all there.
+        let time_ns = i128::from(time) * i128::from(unit_ns) + i128::from(rest_ns);
+        let time_ns = i64::try_from(time_ns).ok().filter(is_whole);
         let time_ns = time_ns.ok_or("expected a time from 1677 to 2262, found one outside")?;
         if self.layout.unit_is_taken && !PLAUSIBLE_NS.contains(&time_ns) {
             let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
@@ -208,6 +219,15 @@ impl Columns<'_> {
         }
         time_ns.map_err(|expected| format!("expected {expected}, found {time:?}"))
     }
+}
+
+/// Nanoseconds beside a time in microseconds.
+fn rest_ns(rest: &Int16Array, at: usize) -> std::result::Result<i64, String> {
+    let found = rest.is_valid(at).then(|| rest.value(at));
+    found.filter(|ns| (0..1_000).contains(ns)).map(i64::from).ok_or_else(|| {
+        let found = found.map_or_else(|| "null".to_owned(), |ns| ns.to_string());
+        format!("expected 0 to 999 in column {REST}, nanoseconds beside a time in microseconds, found {found}")
+    })
 }
 
 /// Whether a column has had another value of this time just before; takes this one.
