@@ -9,7 +9,10 @@ use std::path::PathBuf;
 pub struct Lake {
     /// The store; may be recorded into meanwhile
     pub store: PathBuf,
-    /// Folder of the table; it is made if it is not there
+    /// Folder of the table, or s3://BUCKET/PREFIX; a folder is made if it is not there
+    ///
+    /// Keys of S3 come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from ~/.aws/credentials. The
+    /// region comes from AWS_REGION, another server from AWS_ENDPOINT_URL.
     #[arg(required_unless_present = "release", conflicts_with = "release")]
     pub table: Option<PathBuf>,
     /// Go on: look for what has settled since, so often

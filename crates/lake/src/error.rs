@@ -53,6 +53,8 @@ pub(crate) enum Error {
     Damaged { damage: Box<Damage> },
     /// The operating system does not read a run, now.
     Unread { damage: Box<Damage> },
+    /// A server does not answer, or not as it should.
+    Server { expected: String, found: String, next: &'static str, may_pass: bool },
     /// It was told to end.
     Ended,
 }
@@ -77,6 +79,7 @@ impl Error {
             | Error::Overtaken { .. }
             | Error::Damaged { .. }
             | Error::Unread { .. } => true,
+            Error::Server { may_pass, .. } => *may_pass,
             Error::At { .. }
             | Error::Columns(_)
             | Error::Nested { .. }
@@ -118,7 +121,7 @@ impl From<arrow_schema::ArrowError> for Error {
 }
 
 /// A text of others, cut: it may have any length.
-fn cut(text: &str) -> String {
+pub(crate) fn cut(text: &str) -> String {
     match text.char_indices().nth(FOREIGN_MAX) {
         Some((at, _)) => format!("{}...", text.get(..at).unwrap_or("")),
         None => text.to_owned(),
@@ -221,6 +224,9 @@ impl fmt::Display for Error {
                 "{damage}; this run and those behind it were not handed over: this may pass, so try \
                  again. With --every and --skip-damaged it is left out if it lasts for an hour"
             ),
+            Error::Server { expected, found, next, .. } => {
+                write!(f, "expected {}, found {}; {next}", cut(expected), cut(found))
+            }
             Error::Ended => f.write_str("ended before all was handed over; the next start goes on with it"),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result as Handed};
 use crate::handover::{Done, Lake, check_new};
-use crate::place::{Local, check_apart};
+use crate::place::{self, Local, Place, check_apart};
 use baro_command::failure::{Outcome, Result};
 use baro_command::{Format, lake::Lake as Options, print_json};
 use baro_show::bytes;
@@ -67,12 +67,12 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
 }
 
 /// Opens the table's folder, or makes it if the store is not to have another table.
-fn begin(store: Store, table: &Path, options: &Options) -> Handed<Lake<Local>> {
-    let place = match Local::open(table)? {
+fn begin(store: Store, table: &Path, options: &Options) -> Handed<Lake<Box<dyn Place>>> {
+    let place = match place::open(table)? {
         Some(place) => place,
         None => {
             check_new(store.handover()?)?;
-            Local::make(table)?
+            Box::new(Local::make(table)?)
         }
     };
     Ok(Lake::new(store, place, options.skip_damaged))
