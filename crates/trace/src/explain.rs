@@ -46,7 +46,7 @@ pub use cause::{Cause, Evidence};
 pub use drawn::drawn;
 pub use json::to_json;
 pub(crate) use soft::{ASYNCHRONOUS, FILE_LOCKS};
-pub(crate) use tasks::{FILE_SYSTEMS, takes_requests};
+pub(crate) use tasks::{FILE_SYSTEMS, KERNEL_TASKS, takes_requests};
 pub use text::describe;
 
 use crate::file::{FOCUS, Machine, TraceFile};

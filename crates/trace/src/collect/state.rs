@@ -13,7 +13,7 @@
 
 use crate::calls;
 use crate::explain::place::Place;
-use crate::explain::{FILE_SYSTEMS, takes_requests};
+use crate::explain::{FILE_SYSTEMS, KERNEL_TASKS, takes_requests};
 use baro_sys::{clock, files, schedule, task};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -62,8 +62,8 @@ pub(super) fn tasks() -> Vec<(i32, i32)> {
     tasks
 }
 
-/// Threads, hangs, and programs that are file systems.
-pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static str, String); 3] {
+/// Threads, hangs, programs that are file systems, and the kernel's own tasks.
+pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static str, String); 4] {
     let tasks = tasks();
     let mut threads = String::new();
     for (tid, tgid) in tasks.iter().filter(|(tid, tgid)| tid != tgid) {
@@ -76,7 +76,12 @@ pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static 
     let mut clocks = SchedulerClocks::default();
     let mut since = |tid| since(tid).or_else(|| clocks.left_processor_ns(tid));
     let mut hangs = format!("at {}\n", clock::monotonic_ns());
-    let others = asleep(tasks.iter().filter(|(_, tgid)| *tgid != own));
+    let mut of_kernel = String::new();
+    let others = asleep(tasks.iter().filter(|(_, tgid)| *tgid != own), &mut |tid| {
+        if of_kernel.len() < TEXT_BYTES_MAX {
+            let _ = writeln!(of_kernel, "{tid}");
+        }
+    });
     let mut file_systems = String::new();
     let mut found: Vec<Hang> = Vec::new();
     for (tid, state) in others.iter().take(SLEEPERS_MAX) {
@@ -89,7 +94,12 @@ pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static 
     }
     let unseen = others.len().saturating_sub(SLEEPERS_MAX);
     write_hangs(&mut hangs, found, unseen);
-    [(THREADS, threads), (HANGS, hangs), (FILE_SYSTEMS, file_systems)]
+    [
+        (THREADS, threads),
+        (HANGS, hangs),
+        (FILE_SYSTEMS, file_systems),
+        (KERNEL_TASKS, of_kernel),
+    ]
 }
 
 /// As many as there is room for: of each wait, which is a state and a stack, the one that has lasted longest,
@@ -131,8 +141,11 @@ struct Hang {
 }
 
 /// Tasks that sleep, or are stopped, in a call that may wait for storage or in one that no signal ends; those
-/// first that tell most.
-fn asleep<'a>(tasks: impl Iterator<Item = &'a (i32, i32)>) -> Vec<(i32, char)> {
+/// first that tell most. Each of the kernel's own that is seen is handed over.
+fn asleep<'a>(
+    tasks: impl Iterator<Item = &'a (i32, i32)>,
+    of_kernel: &mut dyn FnMut(i32),
+) -> Vec<(i32, char)> {
     let order = |state: char| match state {
         'D' => Some(0),
         'S' => Some(1),
@@ -140,8 +153,11 @@ fn asleep<'a>(tasks: impl Iterator<Item = &'a (i32, i32)>) -> Vec<(i32, char)> {
         _ => None,
     };
     let state = |(tid, _): &(i32, i32)| {
-        let state = state_of(*tid)?;
-        Some((order(state)?, *tid, state))
+        let (state, is_kernels) = look(*tid)?;
+        if is_kernels {
+            of_kernel(*tid);
+        }
+        Some((order(state).filter(|_| counts(state, is_kernels))?, *tid, state))
     };
     let hangs = |(order, tid, _): &(i32, i32, char)| *order != 1 || storage_call(*tid).is_some();
     let mut found: Vec<(i32, i32, char)> = tasks.filter_map(state).filter(hangs).collect();
@@ -162,7 +178,7 @@ pub fn sleeps_for_storage(tid: i32) -> bool {
 /// Tasks that sleep now as those do that wait for storage, with their states: D, S, or T.
 #[must_use]
 pub fn sleepers() -> Vec<(i32, char)> {
-    let mut found = asleep(tasks().iter());
+    let mut found = asleep(tasks().iter(), &mut |_| {});
     found.truncate(SLEEPERS_MAX);
     found
 }
@@ -179,7 +195,8 @@ fn hang(
     functions: Vec<String>,
     since: &mut dyn FnMut(i32) -> Option<u64>,
 ) -> Option<Hang> {
-    let call = call_of(tid);
+    // A task of the kernel's own has no registers of a call, which reads as `read(0, 0, 0)`.
+    let call = call_of(tid).filter(|_| !look(tid).is_some_and(|(_, is_kernels)| is_kernels));
     // The kernel's own tasks wait so for work, and a pipe that is empty is no hang.
     let place = Place::of(functions.iter().map(|name| Some(name.as_str())));
     if functions.is_empty() || state == 'S' && place.layers.is_empty() || is_idle(&functions) {
@@ -255,13 +272,22 @@ fn function(line: &str) -> Option<&str> {
 }
 
 fn state_of(tid: i32) -> Option<char> {
+    look(tid).filter(|(state, is_kernels)| counts(*state, *is_kernels)).map(|(state, _)| state)
+}
+
+/// The kernel's own tasks wait for work in sleeps that signals end.
+fn counts(state: char, is_kernels: bool) -> bool {
+    state == 'D' || !is_kernels
+}
+
+/// State of a task, and whether it is one of the kernel's own.
+fn look(tid: i32) -> Option<(char, bool)> {
     let stat = text(Path::new(&format!("/proc/{tid}/stat")))?;
     // The name stands in brackets and may hold any.
     let mut words = stat.rsplit_once(") ")?.1.split(' ');
     let state = words.next()?.chars().next()?;
-    // The kernel's own tasks wait for work in sleeps that signals end.
     let flags: u64 = words.nth(5)?.parse().ok()?;
-    (state == 'D' || flags & KERNEL_TASK == 0).then_some(state)
+    Some((state, flags & KERNEL_TASK != 0))
 }
 
 /// Number and first arguments of the call that a task is in.
@@ -289,7 +315,14 @@ mod tests {
 
     #[test]
     fn this_machine_has_a_state() {
-        let [(_, threads), (_, hangs), (_, file_systems)] = of_tasks(&mut |_| None);
+        let [(_, threads), (_, hangs), (_, file_systems), (_, of_kernel)] =
+            of_tasks(&mut |_| None);
+        // Its first task, from which all others come; not seen from a container.
+        let kthreadd = Path::new("/proc/2/comm");
+        if text(kthreadd).is_some_and(|name| name.trim() == "kthreadd") {
+            assert!(of_kernel.lines().any(|line| line == "2"), "{of_kernel}");
+        }
+        assert!(!of_kernel.lines().any(|line| line == std::process::id().to_string()));
         assert!(file_systems.lines().all(|line| line.parse::<i32>().is_ok()), "{file_systems}");
         let numbers = |line: &str| line.split(' ').all(|word| word.parse::<i32>().is_ok());
         assert!(threads.lines().all(numbers), "{threads}");

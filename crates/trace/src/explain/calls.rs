@@ -83,6 +83,9 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
         return;
     }
     let is_worker = task.name.as_bytes().starts_with(b"iou-wrk");
+    if !is_worker && is_kernel_task(task) {
+        return;
+    }
     for call in &task.calls {
         let span = Span { begin_ns: call.begin_ns, end_ns: call.end_ns.unwrap_or(end_ns) };
         let name = calls::name(known.arch.as_deref(), call.number);
@@ -114,9 +117,6 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
         let after = covered.partition_point(|span| span.begin_ns <= begin_ns);
         after.checked_sub(1).is_none_or(|index| covered[index].end_ns < begin_ns)
     };
-    if !is_worker && is_kernel_task(task) {
-        return;
-    }
     // What the probes tell as one stay in the kernel, and else each sleep.
     let waits = task.waits.iter().filter(|wait| outside(wait.begin_ns));
     let mut told: Option<Span> = None;
@@ -195,7 +195,10 @@ fn longest_wait<'a>(known: &Knowledge, task: &'a Task, span: Span) -> Option<&'a
 
 /// Tasks of the kernel's own, which make no calls that somebody waits for.
 pub(super) fn is_kernel_task(task: &Task) -> bool {
-    const NAMES: [&[u8]; 11] = [
+    // Those that began within the trace are known by their names alone.
+    const NAMES: [&[u8]; 13] = [
+        b"ext4lazyinit",
+        b"irq/",
         b"kworker",
         b"jbd2/",
         b"kswapd",
@@ -210,7 +213,7 @@ pub(super) fn is_kernel_task(task: &Task) -> bool {
     ];
     let name = task.name.as_bytes();
     let is_raid = || name.starts_with(b"md") && name.windows(5).any(|part| part == b"_raid");
-    NAMES.iter().any(|begin| name.starts_with(begin)) || is_raid()
+    task.is_kernels || NAMES.iter().any(|begin| name.starts_with(begin)) || is_raid()
 }
 
 /// The file systems of a task's open files, as far as its calls tell.

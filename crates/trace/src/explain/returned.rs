@@ -7,8 +7,11 @@
 //! Work that a call leaves for the way back is done behind that event as well: what `umount` and the last `close`
 //! of a file wait for. Its stack says so.
 //!
-//! Invariant: a stop that came by an interrupt is of no call. Held by `a_stop_behind_a_call_is_of_no_call`. Work of
-//! the way back is of the call. Held by `work_on_the_way_back_is_of_its_call`.
+//! A page fault may come right behind a return too: it is of no call.
+//!
+//! Invariant: a stop that came by an interrupt is of no call. Held by `a_stop_behind_a_call_is_of_no_call`. Nor is
+//! a page fault. Held by `a_page_fault_behind_a_call_is_of_no_call`. Work of the way
+//! back is of the call. Held by `work_on_the_way_back_is_of_its_call`.
 
 use crate::timeline::{StackId, Timeline, Wait, WaitKind};
 use std::collections::BTreeSet;
@@ -24,6 +27,9 @@ const INTERRUPTS: [&str; 7] = [
     "el0_interrupt",
     "__irq_usr",
 ];
+
+/// A function that all page faults go through. Within a call one ends before the event of the call's return.
+const FAULT: &str = "handle_mm_fault";
 
 /// What does the work that was left for the way back.
 const WORK: &str = "task_work_run";
@@ -70,12 +76,14 @@ pub(super) fn end_calls(
             let end_ns = task.calls.get(call).and_then(|call| call.end_ns).unwrap_or(*returned_ns);
             let from = task.waits.partition_point(|wait| wait.begin_ns < *returned_ns);
             let mut behind = task.waits.iter().skip(from).take_while(|wait| wait.begin_ns < end_ns);
-            // It may have waited for a processor before it was stopped.
-            let stop = behind.find(|wait| wait.kind == WaitKind::Stopped);
+            // It may have waited for a processor before it was stopped or slept.
+            let kinds = [WaitKind::Stopped, WaitKind::Sleep];
+            let stop = behind.find(|wait| kinds.contains(&wait.kind));
             let stack = stop.and_then(|wait| wait.stack);
             let names = stack.map_or_else(Vec::new, |stack| functions(line, stack));
             let is_interrupt = |name: &String| INTERRUPTS.iter().any(|one| name.starts_with(one));
-            if names.iter().any(is_interrupt) {
+            let is_fault = |name: &String| name == FAULT;
+            if names.iter().any(|name| is_interrupt(name) || is_fault(name)) {
                 ends.push((*pid, *begin_ns, *returned_ns));
             }
         }

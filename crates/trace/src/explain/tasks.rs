@@ -12,6 +12,9 @@ use std::path::Path;
 /// The fact with tasks that are file systems.
 pub(crate) const FILE_SYSTEMS: &str = "file systems";
 
+/// The fact with the kernel's own tasks.
+pub(crate) const KERNEL_TASKS: &str = "kernel tasks";
+
 /// Where groups of processors are in the first version. A group of the second may be called `cpu-x.slice`.
 const V1: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
 
@@ -28,13 +31,20 @@ pub(super) struct GroupQuota {
     tasks: Vec<i32>,
 }
 
-/// Gives threads to their processes.
+/// Gives threads to their processes, and tells which tasks are the kernel's own.
 pub(super) fn add_parents(line: &mut Timeline, facts: &BTreeMap<String, String>) {
     for name in ["threads", "threads at the end"] {
         for pair in facts.get(name).map_or("", String::as_str).lines() {
             let Some((task, process)) = pair.split_once(' ') else { continue };
             if let (Ok(task), Ok(process)) = (task.parse::<i32>(), process.trim().parse()) {
                 line.tasks.entry(task).or_default().parent.get_or_insert(process);
+            }
+        }
+    }
+    for name in [KERNEL_TASKS, "kernel tasks at the end", "kernel tasks at the trigger"] {
+        for pid in facts.get(name).map_or("", String::as_str).lines() {
+            if let Some(task) = pid.trim().parse().ok().and_then(|pid: i32| line.tasks.get_mut(&pid)) {
+                task.is_kernels = true;
             }
         }
     }

@@ -14,6 +14,8 @@ pub struct Task {
     pub name: Name,
     /// The task that made it, if that was within the trace.
     pub parent: Option<i32>,
+    /// Whether the recorder saw that it is one of the kernel's own, which makes no calls.
+    pub is_kernels: bool,
     /// System calls that took long enough to be told one by one; see [`super::Limits`].
     pub calls: Vec<Call>,
     /// Of calls that last longer than until their event of return, as a wait came right behind it: when they began,

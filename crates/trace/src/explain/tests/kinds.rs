@@ -228,6 +228,24 @@ fn who_had_the_processor_is_named_and_so_is_a_share_that_is_used_up() {
     assert!(evidence.contains("may have 20.0 ms of each 500 ms"), "{evidence}");
 }
 
+/// The kernel's own tasks make no calls, whatever they are called: what they wait for delays nobody by itself.
+#[test]
+fn a_task_of_the_kernels_own_is_told_as_no_call() {
+    let stack = "bit_wait_io < __wait_on_bit < ext4_mb_init_cache < ext4_mb_prefetch_fini";
+    let told = |fact: &str| {
+        let mut scene = Scene::default();
+        scene.task(10, "prefetcher");
+        scene.writes(10, 100, 600);
+        scene.sleeps(10, 100, 600, stack, 0);
+        scene.sleeps(10, 700, 1_200, stack, 0);
+        scene.fact("kernel tasks at the end", fact);
+        let explanation = scene.known().explain(&Question::default());
+        explanation.calls.iter().map(|call| call.call.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(told("2\n11\n"), ["write", "page fault"]);
+    assert!(told("2\n10\n").is_empty());
+}
+
 /// One is no plural, and a page fault is no function.
 #[test]
 fn sentences_are_sentences() {
@@ -461,6 +479,25 @@ fn a_stop_behind_a_call_is_of_no_call() {
     let interrupt = "irqentry_exit_to_user_mode < asm_sysvec_reschedule_ipi";
     assert_eq!(told(interrupt), (code, Cause::Stopped, 500));
     assert_eq!(told("do_syscall_64 < entry_SYSCALL_64"), (write, Cause::Stopped, 500));
+}
+
+/// A store into a mapping comes a moment after a call: who called waited for no call.
+#[test]
+fn a_page_fault_behind_a_call_is_of_no_call() {
+    let told = |way: &str| {
+        let stack = format!("schedule < percpu_rwsem_wait < ext4_page_mkwrite < do_fault < {way}");
+        let mut scene = Scene::of_victim(&stack, 30);
+        scene.task(30, "thaws");
+        scene.line.begin_ns = 50 * MS;
+        let victim = scene.line.tasks.get_mut(&10).unwrap();
+        (victim.calls[0].begin_ns, victim.returns) = (90 * MS, vec![(90 * MS, 100 * MS - 9)]);
+        let call = scene.told();
+        (call.call.clone(), call.cause, call.wait_ns / MS)
+    };
+    let fault = "handle_mm_fault < do_user_addr_fault < exc_page_fault < asm_exc_page_fault";
+    assert_eq!(told(fault), ("page fault".to_owned(), Cause::Freeze, 500));
+    let work = "fput < task_work_run < do_syscall_64 < entry_SYSCALL_64";
+    assert_eq!(told(work), ("write".to_owned(), Cause::Freeze, 500));
 }
 
 /// What a call leaves for the way back is done behind the event of its return, in several sleeps.
