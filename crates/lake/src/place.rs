@@ -10,10 +10,10 @@ mod s3;
 pub(crate) use local::Local;
 
 use crate::error::{Error, Result};
+use baro_sys::files;
 use s3::S3;
 use std::fmt::Debug;
 use std::io::Write;
-use baro_sys::files;
 use std::path::{Path, PathBuf};
 
 /// Folder of a table's log.

@@ -120,7 +120,12 @@ const TABLE: &[Row] = &[
                          ("clap", "parser and help from one definition"),
                          ("parquet", "reads checkpoints and writes the files of a table; of the compressions only Snappy, which is \
                                       Rust"), JSON,
-                         ("serde", "of the log of a table the few fields that matter, without the rest in memory")] },
+                         ("rustls", "the one TLS there is, for `ureq`"),
+                         ("rusty-s3", "requests of S3, their signatures and answers, without a socket: no runtime comes \
+                                       with it; of Paolo Barbolini"),
+                         ("serde", "of the log of a table the few fields that matter, without the rest in memory"),
+                         ("ureq", "HTTP on threads, for S3 alone; of Martin Algesten, since 2018"),
+                         ("url", "addresses, as `rusty-s3` takes them")] },
     Row { package: "baro-export",
           in_house: &["baro-ondisk", "baro-show", "baro-sys", "baro-store", "baro-messages"],
           in_house_tests: &["baro-log", "baro-recorder"],

@@ -61,6 +61,10 @@ const UNMAINTAINED: &[(&str, &str)] = &[
 
 /// Crates that are there in several versions, with the reason.
 const SEVERAL: &[(&str, &str)] = &[
+    ("block-buffer", "as digest"),
+    ("crypto-common", "as digest"),
+    ("digest", "sha1 of WebSocket and sha2 of ours, and those of rusty-s3, each ask for another"),
+    ("sha2", "as digest"),
     ("cpufeatures", "sha1 and sha2, and rand of tungstenite and proptest, each ask for another"),
     (
         "getrandom",

@@ -70,6 +70,8 @@ struct Series {
 
 /// Sessions that the log has room for: each begins a segment.
 const SESSIONS_MAX: u32 = 6;
+/// Opens while it is open, of which each waits a third of a second for whoever has the store.
+const REFUSED_MAX: u32 = 3;
 /// Largest record of a ring.
 const RECORD_BYTES_MAX: usize = 64 << 10;
 /// Nobody declares so many.
@@ -83,6 +85,7 @@ pub(crate) struct World {
     pub(crate) producers: Vec<(*mut baro_producer, u32)>,
     series: BTreeMap<CString, Series>,
     sessions: u32,
+    refused: u32,
     time_ns: i64,
     /// Records that were taken and are not to be recorded, or refused for want of room or size.
     lost: u64,
@@ -98,6 +101,7 @@ impl World {
             producers: Vec::new(),
             series: BTreeMap::new(),
             sessions: 0,
+            refused: 0,
             time_ns: 0,
             lost: 0,
         }
@@ -108,9 +112,11 @@ impl World {
     }
 
     pub(crate) fn open(&mut self) {
-        if self.sessions == SESSIONS_MAX {
+        let is_refused = !self.recorder.is_null();
+        if self.sessions == SESSIONS_MAX || is_refused && self.refused == REFUSED_MAX {
             return;
         }
+        self.refused += u32::from(is_refused);
         let mut options: baro_open_options = sized();
         options.flags = BARO_OPEN_RINGS_PRIVATE;
         (options.ring_bytes, options.record_bytes_max) = (1 << 20, RECORD_BYTES_MAX as u64);

@@ -71,7 +71,8 @@ impl S3 {
         let removed = self.remove(&name);
         if !first || second? {
             return Err(Error::Server {
-                expected: "a server that refuses to put a name that is there (If-None-Match: *)".into(),
+                expected: "a server that refuses to put a name that is there (If-None-Match: *)"
+                    .into(),
                 found: "one that replaces it: two writers would lose each other's versions".into(),
                 next: "use S3 itself, or a newer version of this server",
                 may_pass: false,

@@ -94,12 +94,7 @@ pub(super) fn of_tasks(since: &mut dyn FnMut(i32) -> Option<u64>) -> [(&'static 
     }
     let unseen = others.len().saturating_sub(SLEEPERS_MAX);
     write_hangs(&mut hangs, found, unseen);
-    [
-        (THREADS, threads),
-        (HANGS, hangs),
-        (FILE_SYSTEMS, file_systems),
-        (KERNEL_TASKS, of_kernel),
-    ]
+    [(THREADS, threads), (HANGS, hangs), (FILE_SYSTEMS, file_systems), (KERNEL_TASKS, of_kernel)]
 }
 
 /// As many as there is room for: of each wait, which is a state and a stack, the one that has lasted longest,
@@ -315,8 +310,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_a_state() {
-        let [(_, threads), (_, hangs), (_, file_systems), (_, of_kernel)] =
-            of_tasks(&mut |_| None);
+        let [(_, threads), (_, hangs), (_, file_systems), (_, of_kernel)] = of_tasks(&mut |_| None);
         // Its first task, from which all others come; not seen from a container.
         let kthreadd = Path::new("/proc/2/comm");
         if text(kthreadd).is_some_and(|name| name.trim() == "kthreadd") {

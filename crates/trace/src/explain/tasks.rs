@@ -43,7 +43,9 @@ pub(super) fn add_parents(line: &mut Timeline, facts: &BTreeMap<String, String>)
     }
     for name in [KERNEL_TASKS, "kernel tasks at the end", "kernel tasks at the trigger"] {
         for pid in facts.get(name).map_or("", String::as_str).lines() {
-            if let Some(task) = pid.trim().parse().ok().and_then(|pid: i32| line.tasks.get_mut(&pid)) {
+            if let Some(task) =
+                pid.trim().parse().ok().and_then(|pid: i32| line.tasks.get_mut(&pid))
+            {
                 task.is_kernels = true;
             }
         }

@@ -8,10 +8,10 @@ use rusty_s3::{Bucket, Credentials, Method, S3Action};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use ureq::Agent;
 use ureq::http::Request;
 use ureq::http::request::Builder;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::Agent;
 
 /// How long a signature counts.
 const SIGNED_FOR: Duration = Duration::from_secs(900);
@@ -299,9 +299,10 @@ impl Client {
         let bucket = self.bucket.name();
         let expected = format!("bucket {bucket} of {} to take it", self.host());
         let (next, may_pass) = match (said.status, code.as_str()) {
-            (_, "ExpiredToken" | "TokenRefreshRequired" | "InvalidToken") => {
-                ("the keys have expired: write new ones into ~/.aws/credentials, they are read at each try", true)
-            }
+            (_, "ExpiredToken" | "TokenRefreshRequired" | "InvalidToken") => (
+                "the keys have expired: write new ones into ~/.aws/credentials, they are read at each try",
+                true,
+            ),
             (_, "RequestTimeTooSkewed" | "RequestExpired") => {
                 ("the clock of this machine or of the server is wrong: set it", true)
             }
@@ -312,9 +313,7 @@ impl Client {
             (301 | 307 | 308, _) | (400, "AuthorizationHeaderMalformed") => {
                 ("the bucket is in another region: set AWS_REGION", false)
             }
-            (401 | 403, _) => {
-                ("let these keys list, read, put and delete below the prefix", true)
-            }
+            (401 | 403, _) => ("let these keys list, read, put and delete below the prefix", true),
             (501, _) => ("this server does not know what is asked for: use a newer one", false),
             (507, _) => ("make room there", true),
             _ => ("the next try goes on", true),

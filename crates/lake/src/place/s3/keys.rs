@@ -21,7 +21,8 @@ pub(super) fn read() -> Result<Credentials> {
     let file = variable("AWS_SHARED_CREDENTIALS_FILE").map(PathBuf::from);
     let file = file.or_else(|| Some(Path::new(&variable("HOME")?).join(".aws/credentials")));
     let missing = |found: String| Error::Server {
-        expected: "keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in ~/.aws/credentials".into(),
+        expected: "keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in ~/.aws/credentials"
+            .into(),
         found,
         next: "set them for this user or service; they are read again at each try",
         may_pass: true,

@@ -145,11 +145,13 @@ fn two_who_write_at_once_each_have_their_version() {
     let scene = Scene::new("two");
     let server = serve(&scene, |_, _| Fate::Fine);
     let all: BTreeMap<u64, usize> = std::thread::scope(|scope| {
-        let handles = (0..8).map(|_| scope.spawn(|| {
-            let place = place(&server).unwrap();
-            let mine = (0..10).filter(|at| place.put_new(&format!("{at}"), b"mine").unwrap());
-            mine.collect::<Vec<u64>>()
-        }));
+        let handles = (0..8).map(|_| {
+            scope.spawn(|| {
+                let place = place(&server).unwrap();
+                let mine = (0..10).filter(|at| place.put_new(&format!("{at}"), b"mine").unwrap());
+                mine.collect::<Vec<u64>>()
+            })
+        });
         let handles: Vec<_> = handles.collect();
         let mut all = BTreeMap::new();
         for at in handles.into_iter().flat_map(|handle| handle.join().unwrap()) {
@@ -197,7 +199,8 @@ fn what_is_wrong_with_a_server_is_said_with_what_to_do() {
 #[test]
 fn where_a_bucket_is_follows_from_what_others_read_too() {
     let of = |rest: &str, pairs: &'static [(&str, &str)]| {
-        let found = |name: &str| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned());
+        let found =
+            |name: &str| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned());
         Settings::of(Path::new("s3://x"), rest, &found)
     };
     let base = |rest, pairs| of(rest, pairs).unwrap().bucket.base_url().to_string();

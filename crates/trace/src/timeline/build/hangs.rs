@@ -61,7 +61,9 @@ fn parse(text: &str) -> Vec<Hang> {
             kind,
             since_ns: since_ns.parse().ok().filter(|since_ns| *since_ns != 0),
             // What older recorders told of the kernel's own tasks, which make no calls.
-            call: (number > 0 || three != [0; 3]).then_some((number, three)).filter(|_| number >= 0),
+            call: (number > 0 || three != [0; 3])
+                .then_some((number, three))
+                .filter(|_| number >= 0),
             functions: Vec::new(),
         });
     }
@@ -288,7 +290,10 @@ mod tests {
         // A task of the kernel's own has the registers of no call, which older recorders told as one.
         let of_kernel = TEXT.replace("D 0 1 3 4 5", "D 0 0 0 0 0");
         assert_ne!(of_kernel, TEXT);
-        assert_eq!(told(&of_kernel, "", at(1), &[]).tasks.get(&7).map_or(0, |task| task.calls.len()), 0);
+        assert_eq!(
+            told(&of_kernel, "", at(1), &[]).tasks.get(&7).map_or(0, |task| task.calls.len()),
+            0
+        );
         // Ended within, seen by nobody: not told, as its end is not known.
         assert_eq!(spans(&told(TEXT, "", at(1), &[]), 7), []);
         // Seen by the tracer: it goes on after 50 ms, and returns.

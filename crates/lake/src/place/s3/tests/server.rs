@@ -105,7 +105,8 @@ impl Inner {
             return;
         }
         let is_head = request.method == "HEAD";
-        let length = if is_head { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
+        let length =
+            if is_head { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
         let mut stream = stream;
         let head = format!("HTTP/1.1 {code} X\r\nConnection: close\r\n{length}{headers}\r\n");
         let _ = stream.write_all(head.as_bytes());
@@ -197,7 +198,9 @@ impl Inner {
         names.truncate(2);
         for (name, is_folder) in &names {
             inner += &match is_folder {
-                true => format!("<CommonPrefixes><Prefix>{prefix}{name}/</Prefix></CommonPrefixes>"),
+                true => {
+                    format!("<CommonPrefixes><Prefix>{prefix}{name}/</Prefix></CommonPrefixes>")
+                }
                 false => format!(
                     "<Contents><Key>{prefix}{name}</Key><LastModified>2026-01-01T00:00:00.000Z\
                      </LastModified><ETag>\"1\"</ETag><Size>1</Size><StorageClass>STANDARD</StorageClass>\
