@@ -138,7 +138,11 @@ pub(super) const OPEN: &[(&str, &str, &str)] = &[
     ("crates/tune/src/probe.rs", "files::remove", "the name of that file at once"),
     // Stores and tables.
     ("crates/lake/src/place.rs", ".canonicalize()", APART),
-    ("crates/lake/src/place/local.rs", "files::make_folder_with", "a table, where its user keeps it"),
+    (
+        "crates/lake/src/place/local.rs",
+        "files::make_folder_with",
+        "a table, where its user keeps it",
+    ),
     ("crates/lake/src/place/s3/client.rs", "files::read_text", "certificates of authorities"),
     ("crates/lake/src/place/s3/keys.rs", "files::read_text", "a user's own keys, as himself"),
     ("crates/recorder/src/inspect.rs", "files::read_text", KERNEL),
