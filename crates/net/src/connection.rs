@@ -4,7 +4,7 @@ use crate::body::Body;
 use crate::counters::Counters;
 use crate::head::{self, Framing, Refusal, Request};
 use crate::limits::Limits;
-use crate::places::Place;
+use crate::places::{Place, whose};
 use crate::response::Response;
 use crate::server::Service;
 use crate::talk::Talk;
@@ -19,6 +19,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// the kernel takes the answer away from it.
 const LINGER_NS: u64 = 1_000_000_000;
 const LINGER_BYTES_MAX: usize = 4 << 20;
+
+/// A large answer is sent in pieces of so many bytes, and its client's speed looked at behind each.
+const PIECE_BYTES: usize = 256 << 10;
 
 /// What all connections have in common.
 #[derive(Debug)]
@@ -74,7 +77,8 @@ fn secured<'p>(place: &'p Place, shared: &Shared<'_>) -> Option<Stream<'p>> {
         Err(NoTls::Failed) => {}
         Err(NoTls::Http) => {
             let said = "expected TLS at this address (https://), found HTTP in the clear";
-            let answer = Response::error(400, said).bytes(false, true);
+            let answer = Response::error(400, said);
+            let (answer, _) = answer.bytes(false, true);
             let mut wire =
                 Wire::new(Stream::Clear(&place.tcp), shared.counters, shared.limits.head_bytes);
             if wire.write(&answer, shared.limits.stall_ns).is_ok() {
@@ -132,7 +136,8 @@ fn next(place: &Place, wire: &mut Wire<'_>, shared: &Shared<'_>) -> Result<Reque
         }
     };
     let head = wire.buffered().get(..length).unwrap_or_default();
-    let request = head::parse(head, headers).map_err(NoRequest::Refused)?;
+    let mut request = head::parse(head, headers).map_err(NoRequest::Refused)?;
+    request.from = Some(whose(place.tcp.peer()));
     wire.take(length);
     Ok(request)
 }
@@ -212,7 +217,26 @@ fn send(
     closes: bool,
 ) -> bool {
     shared.counters.answered(response.status);
-    wire.write(&response.bytes(without_body, closes), shared.limits.stall_ns).is_ok()
+    let (first, rest) = response.bytes(without_body, closes);
+    let limits = shared.limits;
+    if wire.write(&first, limits.stall_ns).is_err() {
+        return false;
+    }
+    // Whoever takes a little each time before he counts as stalled would hold all of it for hours.
+    let began_ns = clock::monotonic_ns();
+    let mut allowed_ns = limits.stall_ns;
+    for piece in rest.chunks(PIECE_BYTES) {
+        if wire.write(piece, limits.stall_ns).is_err() {
+            return false;
+        }
+        let piece_ns = (piece.len() as u64).saturating_mul(1_000_000_000);
+        allowed_ns = allowed_ns.saturating_add(piece_ns / limits.answer_bytes_per_s.max(1));
+        if clock::monotonic_ns().saturating_sub(began_ns) > allowed_ns {
+            shared.counters.slow.fetch_add(1, Relaxed);
+            return false;
+        }
+    }
+    true
 }
 
 /// Ends our side and reads over what the client still sends.

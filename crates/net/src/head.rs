@@ -6,6 +6,7 @@
 //! Invariant: of any bytes there is one reading or a refusal. Held by `what_can_be_read_in_two_ways_is_refused`.
 
 use crate::query::{Query, decoded};
+use std::net::IpAddr;
 
 /// How a body is packed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct Request {
     pub query: Query,
     /// How the body is packed.
     pub encoding: Encoding,
+    /// Who asks; of an IPv6 address its network of 64 bits. Set by the server.
+    pub from: Option<IpAddr>,
     headers: Vec<(String, String)>,
     pub(crate) framing: Framing,
     pub(crate) keeps_alive: bool,
@@ -189,6 +192,7 @@ fn of(
         path: decoded(path, false),
         query: Query::parse(query).or_else(|said| refused(400, said))?,
         encoding,
+        from: None,
         framing,
         keeps_alive,
         expects_continue,

@@ -21,6 +21,9 @@ pub struct Limits {
     pub stall_ns: u64,
     /// Bytes of a body that must come in a second, on average of each `stall_ns` in which it is waited for.
     pub body_bytes_per_s: u64,
+    /// Bytes of an answer that must be taken in a second, on average since it began and beside `stall_ns`. A client
+    /// that is slower is cut off.
+    pub answer_bytes_per_s: u64,
     /// Requests that are under way when the server stops have so long.
     pub stop_ns: u64,
 }
@@ -40,6 +43,8 @@ impl Default for Limits {
             idle_ns: 75_000_000_000,
             stall_ns: 15_000_000_000,
             body_bytes_per_s: 128,
+            // A phone on the road takes more.
+            answer_bytes_per_s: 16 << 10,
             stop_ns: 5_000_000_000,
         }
     }

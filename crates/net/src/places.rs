@@ -48,7 +48,7 @@ pub(crate) enum Entered {
 
 /// Whose a connection is: an address of IPv4, or a network of 64 bits, of which one machine has all
 /// addresses.
-fn whose(peer: SocketAddr) -> IpAddr {
+pub(crate) fn whose(peer: SocketAddr) -> IpAddr {
     match peer.ip().to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
         address => address,

@@ -1,30 +1,36 @@
 //! An answer: a status, headers, a body of which the length is known.
 
 use crate::date::date;
+use crate::room::Held;
 use baro_sys::clock;
 
+/// Bodies up to here are copied behind their head.
+const SMALL_BYTES: usize = 16 << 10;
+
 /// An answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Response {
     /// The status.
     pub status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
     pub(crate) closes: bool,
+    /// Given back when the answer is sent.
+    held: Option<Held>,
 }
 
 impl Response {
     /// Without a body.
     #[must_use]
     pub fn empty(status: u16) -> Self {
-        Response { status, headers: Vec::new(), body: Vec::new(), closes: false }
+        Response { status, headers: Vec::new(), body: Vec::new(), closes: false, held: None }
     }
 
     /// With a body of this type.
     #[must_use]
     pub fn of(status: u16, kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
         let headers = vec![("Content-Type", kind.to_owned())];
-        Response { status, headers, body: body.into(), closes: false }
+        Response { status, headers, body: body.into(), closes: false, held: None }
     }
 
     /// With a body of JSON, as it stands.
@@ -55,14 +61,22 @@ impl Response {
         self
     }
 
+    /// Holds room until it is sent.
+    #[must_use]
+    pub fn holding(mut self, held: Option<Held>) -> Self {
+        self.held = held;
+        self
+    }
+
     /// Bytes of the body.
     #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// As it is sent; `without_body`: as the answer to HEAD.
-    pub(crate) fn bytes(&self, without_body: bool, closes: bool) -> Vec<u8> {
+    /// As it is sent; `without_body`: as the answer to HEAD. A small body is behind the head, so that both are one
+    /// packet; a large one stays where it is, and is what is left to send.
+    pub(crate) fn bytes(&self, without_body: bool, closes: bool) -> (Vec<u8>, &[u8]) {
         let status = self.status;
         let now_s = clock::realtime_ns().div_euclid(1_000_000_000);
         let mut head = format!("HTTP/1.1 {status} {}\r\nDate: {}\r\n", reason(status), date(now_s));
@@ -79,10 +93,14 @@ impl Response {
         }
         head.push_str("\r\n");
         let mut bytes = head.into_bytes();
-        if !without_body {
-            bytes.extend_from_slice(&self.body);
+        match self.body.as_slice() {
+            _ if without_body => (bytes, &[]),
+            small if small.len() <= SMALL_BYTES => {
+                bytes.extend_from_slice(small);
+                (bytes, &[])
+            }
+            large => (bytes, large),
         }
-        bytes
     }
 }
 
@@ -137,15 +155,15 @@ mod tests {
     #[test]
     fn an_answer_has_its_length_and_no_header_that_a_client_wrote() {
         let answer = Response::error(400, "a \"b\"\n\u{1}").with("X-Said", "a\r\nX: b");
-        let text = String::from_utf8(answer.bytes(false, true)).unwrap();
+        let text = String::from_utf8(answer.bytes(false, true).0).unwrap();
         assert!(text.starts_with("HTTP/1.1 400 Bad Request\r\nDate: "), "{text}");
         assert!(text.contains("X-Said: a  X: b\r\n"), "{text}");
         assert!(text.contains("Content-Length: 28\r\nConnection: close\r\n"), "{text}");
         assert!(text.ends_with("\r\n\r\n{\"error\":\"a \\\"b\\\"\\n\\u0001\"}\n"), "{text}");
-        assert!(answer.bytes(true, false).ends_with(b"\r\n\r\n"));
-        let none = String::from_utf8(Response::empty(204).bytes(false, false)).unwrap();
+        assert!(answer.bytes(true, false).0.ends_with(b"\r\n\r\n"));
+        let none = String::from_utf8(Response::empty(204).bytes(false, false).0).unwrap();
         assert!(!none.contains("Content-Length"), "{none}");
-        let other = String::from_utf8(Response::empty(101).bytes(false, false)).unwrap();
+        let other = String::from_utf8(Response::empty(101).bytes(false, false).0).unwrap();
         assert!(other.starts_with("HTTP/1.1 101 Switching Protocols\r\n"), "{other}");
         assert!(!other.contains("Content-Length"), "{other}");
     }

@@ -180,7 +180,7 @@ fn refuse(tcp: &Tcp, shared: &Shared<'_>, said: &str) {
     }
     shared.counters.answered(503);
     let answer = Response::error(503, said).with("Retry-After", "1");
-    let _ = tcp.write_all(&answer.bytes(false, true), 1_000_000);
+    let _ = tcp.write_all(&answer.bytes(false, true).0, 1_000_000);
     tcp.end_output();
     // What has come is read over, else the kernel takes the answer back.
     let _ = tcp.read(&mut [0; 4_096], 1_000_000);

@@ -1,10 +1,12 @@
 //! The interface of Prometheus that Grafana and others use: which address answers what.
 
 mod answer;
+mod entries;
 mod parameters;
 mod queries;
 mod results;
 mod series;
+mod turns;
 
 pub(crate) use answer::Refusal;
 pub(crate) use parameters::Parameters;
@@ -14,23 +16,25 @@ use crate::live::{self, Live};
 use answer::{Data, answer};
 use baro_command::serve::Serve;
 use baro_net::tokens::Access;
-use baro_net::{Body, Gate, Query, Request, Response, Service, Talk, challenged};
+use baro_net::{Body, Gate, Query, Request, Response, Room, Service, Talk, challenged};
 use baro_store::Store;
-use baro_sys::clock;
 use serde_json::json;
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use turns::{Turn, Turns};
 
 /// A form with a query.
 const FORM_BYTES_MAX: usize = 256 << 10;
 /// Bytes of a value that a query holds.
 const VALUE_BYTES: u64 = 8;
-/// Between two looks whether it is one's turn.
-const TURN_NS: u64 = 1_000_000;
+/// An answer may take this part of what a query may, and all that are not fetched yet together as much.
+const ANSWERS: usize = 2;
 
 /// What all requests have in common.
 #[derive(Debug)]
 pub(crate) struct Api {
+    turns: Turns,
     store: Mutex<Store>,
+    room: Room,
     gate: Gate,
     live: Live,
     foxglove: Foxglove,
@@ -42,20 +46,22 @@ pub(crate) struct Api {
 impl Api {
     pub(crate) fn new(store: Store, gate: Gate, serve: &Serve) -> Self {
         let viewers = serve.viewers as usize;
+        let values_max = usize::try_from(serve.memory / VALUE_BYTES).unwrap_or(usize::MAX);
         Api {
+            turns: Turns::default(),
+            room: Room::of(serve.memory / ANSWERS as u64),
             store: Mutex::new(store),
             gate,
             live: Live::new(&serve.store, viewers, serve.timeout),
             foxglove: Foxglove::new(&serve.store, viewers),
             lookback_ns: i64::try_from(serve.lookback).unwrap_or(i64::MAX),
             timeout_ns: serve.timeout,
-            values_max: usize::try_from(serve.memory / VALUE_BYTES).unwrap_or(usize::MAX),
+            values_max,
         }
     }
 
-    /// An answer takes no more than a query does.
     fn answer_bytes_max(&self) -> usize {
-        self.values_max.saturating_mul(VALUE_BYTES as usize)
+        self.values_max.saturating_mul(VALUE_BYTES as usize) / ANSWERS
     }
 
     /// Who may ask.
@@ -74,22 +80,25 @@ impl Api {
     }
 
     /// The store as it is now, for one query; others wait until `until_ns`.
-    fn turn(&self, until_ns: u64) -> Result<MutexGuard<'_, Store>, Refusal> {
-        loop {
-            let mut store = match self.store.try_lock() {
-                Ok(store) => store,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) if clock::monotonic_ns() < until_ns => {
-                    clock::sleep_ns(TURN_NS);
-                    continue;
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Refusal::timeout("other queries have taken all its time"));
-                }
-            };
-            store.refresh().map_err(|error| Refusal::internal(&error))?;
-            return Ok(store);
-        }
+    fn turn(
+        &self,
+        parameters: &Parameters,
+        until_ns: u64,
+    ) -> Result<(MutexGuard<'_, Store>, Turn<'_>), Refusal> {
+        let late = || Refusal::timeout("other queries have taken all its time");
+        let turn = self.turns.wait(parameters.from(), until_ns).ok_or_else(late)?;
+        // Nobody else has it, since it is this one's turn.
+        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        store.refresh().map_err(|error| Refusal::internal(&error))?;
+        Ok((store, turn))
+    }
+
+    /// Lets an answer hold its room until it is fetched.
+    fn held(&self, data: Data) -> Result<Data, Refusal> {
+        let held = self.room.take(data.bytes());
+        let full =
+            || Refusal::timeout("answers that others have not fetched yet take all the room");
+        held.map(|held| data.holding(held)).ok_or_else(full)
     }
 
     fn route(&self, request: &Request, parameters: &Parameters) -> Result<Data, Refusal> {
@@ -129,7 +138,7 @@ impl Api {
                 Err(error) => return answer(Err(Refusal::of_body(&error))),
             }
         }
-        let parameters = Parameters::new(request.query.clone(), form);
+        let parameters = Parameters::new(request.query.clone(), form).of(request.from);
         if let Err(refusal) = parameters.once() {
             return answer(Err(refusal));
         }

@@ -1,16 +1,20 @@
 //! Answers and errors in the form of Prometheus.
 
-use baro_net::{BodyError, Response};
+use baro_net::{BodyError, Held, Response};
 use baro_promql::Error;
 use serde_json::{Value, json};
 
 /// What is answered.
 #[derive(Debug)]
 pub(super) struct Data {
-    /// JSON.
+    /// JSON, behind the words that say that it is an answer.
     data: String,
     warnings: Vec<String>,
+    held: Option<Held>,
 }
+
+/// How an answer begins.
+const BEGIN: &str = r#"{"status":"success","data":"#;
 
 impl Data {
     pub(super) fn of(data: Value) -> Self {
@@ -18,8 +22,21 @@ impl Data {
     }
 
     /// Of JSON that is written already.
-    pub(super) fn of_text(data: String) -> Self {
-        Data { data, warnings: Vec::new() }
+    pub(super) fn of_text(mut data: String) -> Self {
+        // What it grew by takes memory too, and is not needed any more.
+        data.reserve_exact(BEGIN.len() + 1);
+        data.insert_str(0, BEGIN);
+        data.shrink_to_fit();
+        Data { data, warnings: Vec::new(), held: None }
+    }
+
+    /// Bytes that it holds.
+    pub(super) fn bytes(&self) -> u64 {
+        self.data.len() as u64
+    }
+
+    pub(super) fn holding(self, held: Held) -> Self {
+        Data { held: Some(held), ..self }
     }
 
     pub(super) fn with(self, warnings: Vec<String>) -> Self {
@@ -97,15 +114,14 @@ impl std::fmt::Display for Refusal {
 
 pub(super) fn answer(found: Result<Data, Refusal>) -> Response {
     match found {
-        Ok(Data { data, warnings }) => {
+        Ok(Data { data, warnings, held }) => {
             let mut body = data;
-            body.insert_str(0, r#"{"status":"success","data":"#);
             if !warnings.is_empty() {
                 body.push_str(r#","warnings":"#);
                 body.push_str(&json!(warnings).to_string());
             }
             body.push('}');
-            Response::json(200, body)
+            Response::json(200, body).holding(held)
         }
         Err(Refusal { status, kind, said }) => {
             let body = json!({ "status": "error", "errorType": kind, "error": said });

@@ -3,6 +3,7 @@
 use super::answer::Refusal;
 use baro_net::Query;
 use baro_sys::clock;
+use std::net::IpAddr;
 
 const S: f64 = 1e9;
 /// Parameters that have one value.
@@ -28,11 +29,22 @@ const ONCE: [&str; 14] = [
 pub(crate) struct Parameters {
     address: Query,
     form: Query,
+    from: Option<IpAddr>,
 }
 
 impl Parameters {
     pub(crate) fn new(address: Query, form: Query) -> Self {
-        Parameters { address, form }
+        Parameters { address, form, from: None }
+    }
+
+    /// Of a request of this address.
+    pub(super) fn of(self, from: Option<IpAddr>) -> Self {
+        Parameters { from, ..self }
+    }
+
+    /// Who asks.
+    pub(super) fn from(&self) -> Option<IpAddr> {
+        self.from
     }
 
     /// That there is one value of what has one, in the address and the form together.

@@ -85,7 +85,7 @@ impl Api {
                      Scalar or instant Vector",
                 ));
             }
-            let store = self.turn(until_ns)?;
+            let (store, _turn) = self.turn(parameters, until_ns)?;
             let source = Stored::new(&store, until_ns);
             let answer = query.evaluate(&source, times);
             let answer = answer.map_err(|error| Refusal::of_query(&error))?;
@@ -93,7 +93,7 @@ impl Api {
             let (text, is_cut) = write(answer)?;
             let mut warnings = source.into_warnings();
             warnings.extend(told(is_cut));
-            Ok(Data::of_text(text).with(warnings))
+            self.held(Data::of_text(text).with(warnings))
         };
         std::thread::scope(|scope| {
             let builder = std::thread::Builder::new().name("query".to_owned());

@@ -5,6 +5,7 @@
 
 use super::Api;
 use super::answer::{Data, Refusal};
+use super::entries::Entries;
 use super::parameters::Parameters;
 use super::results::labels;
 use crate::catalog::{labels_of, selector, unescaped};
@@ -12,8 +13,7 @@ use baro_ondisk::Type;
 use baro_promql::{Labels, matchers_of};
 use baro_store::{Selector, Store};
 use baro_sys::clock;
-use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use serde_json::json;
 use std::ops::ControlFlow;
 
 /// Entries of an answer where no limit is asked for.
@@ -48,7 +48,8 @@ impl Api {
         }
         let selectors: Vec<Selector> = asked().map(of).collect::<Result<_, _>>()?;
         let until_ns = clock::monotonic_ns().saturating_add(self.timeout_ns);
-        let store: &Store = &*self.turn(until_ns)?;
+        let (store, _turn) = self.turn(parameters, until_ns)?;
+        let store: &Store = &store;
         let hidden = store.hidden().map_err(|error| Refusal::internal(&error))?;
         let each = |declared: &baro_ondisk::Declaration<'_>| match declared.kind {
             // It was deleted, and nothing has been recorded of it since.
@@ -84,53 +85,47 @@ impl Api {
             ));
         }
         found.push(']');
-        Ok(Data::of_text(found).with(told(cut)))
+        self.held(Data::of_text(found).with(told(cut)))
     }
 
     pub(super) fn labels(&self, parameters: &Parameters) -> Result<Data, Refusal> {
-        let mut names: BTreeSet<String> = BTreeSet::new();
+        let mut names = self.entries(parameters)?;
         self.scan(parameters, |of, _| {
-            for (name, _) in of.iter() {
-                if !names.contains(name) {
-                    names.insert(name.to_owned());
-                }
-            }
-            ControlFlow::Continue(())
+            let mut all = of.iter();
+            stop_if(!all.all(|(name, _)| names.add(name, "")))
         })?;
-        cut(names, parameters.limit()?)
+        self.held(names.told(|name, _| json!(name).to_string(), ['[', ']'])?)
     }
 
     /// Values of a label, whose name may be written as `U__` and the like.
     pub(super) fn values(&self, name: &str, parameters: &Parameters) -> Result<Data, Refusal> {
         let name = unescaped(name);
-        let mut values: BTreeSet<String> = BTreeSet::new();
+        let mut values = self.entries(parameters)?;
         self.scan(parameters, |of, _| {
             let value = of.get(&name);
-            if !value.is_empty() && !values.contains(value) {
-                values.insert(value.to_owned());
-            }
-            ControlFlow::Continue(())
+            stop_if(!value.is_empty() && !values.add(value, ""))
         })?;
-        cut(values, parameters.limit()?)
+        self.held(values.told(|value, _| json!(value).to_string(), ['[', ']'])?)
     }
 
     /// Units of metrics.
     pub(super) fn metadata(&self, parameters: &Parameters) -> Result<Data, Refusal> {
-        let limit = parameters.limit()?.unwrap_or(ENTRIES_MAX);
         let wanted = parameters.get("metric");
-        let mut found = Map::new();
+        let mut found = self.entries(parameters)?;
         self.scan(parameters, |of, unit| {
             let name = of.get("__name__");
-            if wanted.is_none_or(|wanted| wanted == name) && !found.contains_key(name) {
-                if found.len() >= limit {
-                    return ControlFlow::Break(());
-                }
-                let about = json!([{ "type": "unknown", "help": "", "unit": unit }]);
-                found.insert(name.to_owned(), about);
-            }
-            ControlFlow::Continue(())
+            stop_if(wanted.is_none_or(|wanted| wanted == name) && !found.add(name, unit))
         })?;
-        Ok(Data::of(Value::Object(found)))
+        let about = |name: &str, unit: &str| {
+            let about = json!([{ "type": "unknown", "help": "", "unit": unit }]);
+            format!("{}:{about}", json!(name))
+        };
+        self.held(found.told(about, ['{', '}'])?)
+    }
+
+    fn entries(&self, parameters: &Parameters) -> Result<Entries, Refusal> {
+        let limit = parameters.limit()?.unwrap_or(ENTRIES_MAX);
+        Ok(Entries::new(limit, self.answer_bytes_max()))
     }
 }
 
@@ -143,11 +138,4 @@ pub(super) fn told(cut: bool) -> Vec<String> {
         true => vec!["results truncated due to limit".to_owned()],
         false => Vec::new(),
     }
-}
-
-fn cut(found: BTreeSet<String>, limit: Option<usize>) -> Result<Data, Refusal> {
-    let limit = limit.unwrap_or(ENTRIES_MAX);
-    let is_cut = found.len() > limit;
-    let first: Vec<String> = found.into_iter().take(limit).collect();
-    Ok(Data::of(json!(first)).with(told(is_cut)))
 }

@@ -116,6 +116,64 @@ fn what_grafana_asks_is_answered() {
     assert_eq!(recorder.close().lost(), 0);
 }
 
+/// What many names take is bounded, and so is what answers take that nobody fetches.
+#[test]
+fn many_names_and_answers_that_nobody_fetches_are_bounded() {
+    let scene = Scene::new("bounded");
+    let recorder = Recorder::create_or_open(scene.store()).size(16 << 20).recycle().open().unwrap();
+    let name = |number: u32| format!("x{{host=\"{number:0100}\"}}");
+    let series: Vec<_> =
+        (0..400).map(|number| recorder.series::<f64>(&name(number), "m").unwrap()).collect();
+    let mut push = recorder.producer().unwrap();
+    for one in series.iter().take(60) {
+        push.sample(*one, START, 0.125).unwrap();
+    }
+    push.wait_durable(MINUTE).unwrap();
+    let server = scene.serve(&["--memory", "64K"]);
+    let values = server.get("/api/v1/label/host/values");
+    assert_eq!(
+        (values.status, &values.body["errorType"]),
+        (422, &json!("execution")),
+        "{values:?}"
+    );
+    let first = server.get("/api/v1/label/host/values?limit=3");
+    let hosts: Vec<String> = (0..3).map(|number| format!("{number:0100}")).collect();
+    assert_eq!(
+        (data(&first), &first.body["warnings"][0]),
+        (&json!(hosts), &json!("results truncated due to limit"))
+    );
+    assert_eq!(data(&server.get("/api/v1/labels")), &json!(["__name__", "host"]));
+    let about = json!({ "x": [{ "type": "unknown", "help": "", "unit": "m" }] });
+    assert_eq!(data(&server.get("/api/v1/metadata")), &about);
+    drop(server);
+    // 17 MB, where two of them have no room.
+    let server = scene.serve(&["--memory", "50M"]);
+    let target = "/api/v1/query_range?query=x&start=1700000000&end=1700010999&step=1&lookback_delta=99999999";
+    let ask = || {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.set_read_timeout(Some(MINUTE)).unwrap();
+        write!(stream, "GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut begin = [0; 12];
+        stream.read_exact(&mut begin).unwrap();
+        (String::from_utf8(begin.to_vec()).unwrap(), stream)
+    };
+    let (said, slow) = ask();
+    assert_eq!(said, "HTTP/1.1 200");
+    let (said, mut refused) = ask();
+    let mut text = String::new();
+    refused.read_to_string(&mut text).unwrap();
+    assert!(said == "HTTP/1.1 503" && text.contains("not fetched yet"), "{said}{text}");
+    drop(slow);
+    let mut tries = 0;
+    while ask().0 != "HTTP/1.1 200" {
+        tries += 1;
+        assert!(tries < 100);
+    }
+    drop(server);
+    assert_eq!(recorder.close().lost(), 0);
+}
+
 #[test]
 fn mistakes_are_told_as_prometheus_tells_them() {
     let scene = Scene::new("mistakes");
