@@ -36,6 +36,7 @@ mod gzip;
 pub mod head;
 mod limits;
 mod origin;
+mod packed;
 mod places;
 mod query;
 mod response;

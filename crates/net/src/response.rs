@@ -68,6 +68,11 @@ impl Response {
         self
     }
 
+    pub(crate) fn with_body(mut self, body: Vec<u8>) -> Self {
+        self.body = body;
+        self
+    }
+
     /// Bytes of the body.
     #[must_use]
     pub fn body(&self) -> &[u8] {

@@ -170,7 +170,7 @@ impl Service for Api {
         let is_socket = foxglove::is_asked(request);
         // The page itself has nothing of the store: it asks for a token where one is needed.
         if let Some(file) = live::file(request).filter(|_| !is_socket) {
-            return live::guarded(file);
+            return live::guarded(file).packed_for(request);
         }
         let is_live = request.path.starts_with("/live/");
         let response = match self.gate.pass(request, Access::Read) {
@@ -185,7 +185,8 @@ impl Service for Api {
             }
             Err((status, said)) => challenged(answer(Err(Refusal::denied(status, &said)))),
         };
-        if is_live { live::guarded(response) } else { response }
+        let response = if is_live { live::guarded(response) } else { response };
+        response.packed_for(request)
     }
 
     fn talk(&self, request: &Request, talk: &mut Talk<'_, '_>) {
