@@ -455,6 +455,25 @@ fn a_partitioned_export_has_a_file_for_each_day_with_samples() {
     assert!(fails(&csv, 2).contains("expected Parquet"));
 }
 
+/// What it cannot hand on to the program with the engine is refused before.
+#[test]
+fn a_query_of_promql_has_its_own_options() {
+    let folder = Folder::new("promql");
+    let store = folder.path("store");
+    record(&store, &[], &format!("{START},temp,1\n"));
+    for (options, said) in [
+        (&["--every", "1s"][..], "expected --from, found none"),
+        (&["--from", "2023-11-14", "--every", "1mo"], "expected --every of one length"),
+        (&["--format", "parquet"], "expected --format table, text, csv or json"),
+        (&["--agg", "max"], "cannot be used with"),
+        (&["-o", "x.csv"], "cannot be used with"),
+    ] {
+        let call = [&["query", &store, "--promql", "temp"], options].concat();
+        assert!(fails(&call, 2).contains(said), "{options:?}");
+    }
+    assert!(fails(&["query", &store, "temp", "--lookback", "1m"], 2).contains("--promql"));
+}
+
 /// Spark has no nanoseconds: they are in a column of their own, and come back.
 #[test]
 fn an_export_in_microseconds_rounds_nothing() {

@@ -11,6 +11,7 @@ mod format;
 pub mod lake;
 mod lines;
 pub mod listen;
+pub mod promql;
 mod seen;
 pub mod serve;
 pub mod size;

@@ -162,7 +162,10 @@ impl App {
                 ("/api/v3/write_lp", self.write(Dialect::V3, request, body))
             }
             ("POST", "/api/v1/write") => ("/api/v1/write", self.remote_write(request, body)),
-            ("POST", "/v1/metrics") => ("/v1/metrics", self.otlp(request, body)),
+            // The second is where Prometheus has it, and so what its senders are set to.
+            ("POST", "/v1/metrics" | "/api/v1/otlp/v1/metrics") => {
+                ("/v1/metrics", self.otlp(request, body))
+            }
             ("POST", "/v1/traces" | "/v1/logs") => ("other", no_place(&request.path)),
             ("POST" | "GET", "/query") => ("/query", self.create(request, body)),
             ("GET" | "HEAD", "/ping") => ("/ping", Response::empty(204)),
@@ -174,7 +177,12 @@ impl App {
             }
             (
                 method,
-                "/write" | "/api/v2/write" | "/api/v3/write_lp" | "/api/v1/write" | "/v1/metrics",
+                "/write"
+                | "/api/v2/write"
+                | "/api/v3/write_lp"
+                | "/api/v1/write"
+                | "/v1/metrics"
+                | "/api/v1/otlp/v1/metrics",
             ) => ("other", other_method(method, &["POST"])),
             (method, "/query") => ("other", other_method(method, &["GET", "POST"])),
             (method, "/ping" | "/health" | "/ready" | "/metrics") => {

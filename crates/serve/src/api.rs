@@ -4,7 +4,7 @@ mod answer;
 mod entries;
 mod parameters;
 mod queries;
-mod results;
+pub(crate) mod results;
 mod series;
 mod turns;
 

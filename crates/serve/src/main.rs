@@ -22,10 +22,11 @@
 //! Invariant: an answer is that of the samples which any other way out shows. Held by `tests/api`
 //! and `tests/page`, and `tests/foxglove`.
 
-#[macro_use(say)]
+#[macro_use(out, say)]
 extern crate baro_command;
 
 mod api;
+mod ask;
 mod catalog;
 mod foxglove;
 mod live;
@@ -33,6 +34,7 @@ mod run;
 mod source;
 
 use baro_command::failure::{FAILED, USAGE};
+use baro_command::promql::Promql;
 use baro_command::serve::Serve;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -49,6 +51,9 @@ struct Arguments {
 enum Command {
     /// Answer queries over HTTP
     Serve(Box<Serve>),
+    /// Answer one query; `baro query --promql` starts it
+    #[command(hide = true)]
+    Promql(Box<Promql>),
 }
 
 fn main() -> ExitCode {
@@ -63,8 +68,11 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    let Command::Serve(serve) = arguments.command;
-    match baro_command::outcome(run::run(&serve)) {
+    let done = match arguments.command {
+        Command::Serve(serve) => run::run(&serve),
+        Command::Promql(asked) => ask::run(&asked),
+    };
+    match baro_command::outcome(done) {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
             say!("baro-serve: {failure}");

@@ -100,8 +100,8 @@ const TABLE: &[Row] = &[
           third_party: &[JSON] },
     // A process of its own that only reads. Of the recorder it knows how full its rings are.
     Row { package: "baro-serve",
-          in_house: &["baro-ondisk", "baro-sys", "baro-log", "baro-recorder", "baro-store", "baro-messages",
-                      "baro-net", "baro-promql", "baro-command"],
+          in_house: &["baro-ondisk", "baro-show", "baro-sys", "baro-log", "baro-recorder", "baro-store",
+                      "baro-messages", "baro-net", "baro-promql", "baro-command"],
           in_house_tests: &["barograph"],
           third_party: &[("clap", "parser and help from one definition"), JSON,
                          ("rustls", "in tests: a client of TLS"),

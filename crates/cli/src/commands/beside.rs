@@ -24,9 +24,14 @@ pub(super) fn program(name: &str) -> Result<PathBuf> {
     })
 }
 
+/// Becomes the program `name` with these words.
+pub(super) fn become_with(name: &str, words: &[std::ffi::OsString]) -> Result<Outcome> {
+    let error = Command::new(program(name)?).args(words).exec();
+    Err(format!("{name} cannot be started: {error}").into())
+}
+
 /// Becomes the program `name`, with what was typed behind the verb.
 pub(super) fn become_it(name: &str, verb: &str) -> Result<Outcome> {
     let typed = std::env::args_os().skip(2);
-    let error = Command::new(program(name)?).arg(verb).args(typed).exec();
-    Err(format!("{name} cannot be started: {error}").into())
+    become_with(name, &std::iter::once(verb.into()).chain(typed).collect::<Vec<_>>())
 }

@@ -2,6 +2,7 @@
 
 mod agg;
 mod output;
+mod promql;
 mod steps;
 mod table;
 mod text;
@@ -51,6 +52,15 @@ pub(crate) struct Arguments {
     /// Names, fields of a channel as CHANNEL.FIELD or CHANNEL.*, patterns with * and ?, or selectors as
     /// temp{site="a",line=~"3.*"}. Without any all.
     selectors: Vec<String>,
+    /// Instead of series an expression of PromQL: 'sum(rate(x[5m]))'
+    ///
+    /// At --to, or now; with --every at each step from --from to --to, both included. The engine is that of
+    /// baro serve.
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true, conflicts_with_all = ["selectors", "agg", "fill", "last", "limit", "offset", "output"])]
+    promql: Option<String>,
+    /// With --promql: how long a sample counts where none follows; without it 5m
+    #[arg(long, value_name = "TIME", value_parser = size::nanoseconds, hide_short_help = true)]
+    lookback: Option<u64>,
     /// From this time on: 2026-11-21, 21:03, 1h (ago)
     ///
     /// 2026-11-21, '2026-11-21 21:03', 21:03 (today), yesterday, 1h (ago), 2026-11-21T21:03:49Z, seconds
@@ -142,6 +152,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     let from_ns = bound("--from", &arguments.from)?;
     let interval = time::interval(from_ns, bound("--to", &arguments.to)?)?;
+    if let Some(promql) = &arguments.promql {
+        let step_ns = match &arguments.every {
+            Some(length) => match length.steps(arguments.zone, 0).map_err(Mistake::new)? {
+                (step_ns, None) => step_ns,
+                _ => {
+                    let text = "--promql: expected --every of one length (24h), found a step of the calendar";
+                    return Err(Mistake::new(text).into());
+                }
+            },
+            None => 0,
+        };
+        return promql::run(arguments, promql, interval, step_ns);
+    }
+    if arguments.lookback.is_some() {
+        return Err(Mistake::new("--lookback: expected --promql beside it, found none").into());
+    }
     // Of a step most want its mean.
     let agg = arguments.agg.or(arguments.every.map(|_| Aggregate::Mean));
     if arguments.fill.is_some() && agg.is_none() {

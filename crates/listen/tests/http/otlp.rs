@@ -202,6 +202,11 @@ fn what_is_no_request_is_refused_in_its_own_form() {
     assert_eq!(send(&mut client, PROTOBUF, cut).status, 400);
 
     assert_eq!(send(&mut client, "text/plain", "").status, 415);
+    // Where Prometheus has it.
+    let headers = format!("Content-Type: {PROTOBUF}\r\n");
+    let nothing = request(&[]);
+    assert_eq!(client.ask("POST /api/v1/otlp/v1/metrics", &headers, nothing).status, 200);
+    assert_eq!(client.get("/api/v1/otlp/v1/metrics").status, 405);
     assert_eq!(client.post("/v1/metrics", "").status, 415);
     let zstd = format!("Content-Type: {PROTOBUF}\r\nContent-Encoding: zstd\r\n");
     assert_eq!(client.ask("POST /v1/metrics", &zstd, "x").status, 415);

@@ -21,15 +21,15 @@ type Written = Result<(), Refusal>;
 
 /// How much of an answer is written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     /// Bytes.
-    pub(super) bytes_max: usize,
+    pub(crate) bytes_max: usize,
     /// Series.
-    pub(super) series_max: usize,
+    pub(crate) series_max: usize,
 }
 
 /// What was written, and whether series were left out.
-pub(super) type Text = Result<(String, bool), Refusal>;
+pub(crate) type Text = Result<(String, bool), Refusal>;
 
 impl Writer {
     fn of(kind: &str, bounds: Bounds) -> Self {
@@ -122,7 +122,7 @@ fn seconds(out: &mut String, time_ns: i64) {
 }
 
 /// A number as a text, since JSON has no infinities.
-fn number(out: &mut String, value: f64) {
+pub(crate) fn number(out: &mut String, value: f64) {
     let _ = match value {
         _ if value.is_nan() => write!(out, "NaN"),
         f64::INFINITY => write!(out, "+Inf"),
@@ -146,7 +146,7 @@ fn number(out: &mut String, value: f64) {
 }
 
 /// An answer at one time.
-pub(super) fn at_once(answer: Answer, time_ns: i64, bounds: Bounds) -> Text {
+pub(crate) fn at_once(answer: Answer, time_ns: i64, bounds: Bounds) -> Text {
     let mut writer;
     match answer {
         Answer::Scalar(values) => {
@@ -180,7 +180,7 @@ pub(super) fn at_once(answer: Answer, time_ns: i64, bounds: Bounds) -> Text {
 }
 
 /// An answer at several times.
-pub(super) fn over(answer: Answer, times: &Times, bounds: Bounds) -> Text {
+pub(crate) fn over(answer: Answer, times: &Times, bounds: Bounds) -> Text {
     let mut writer = Writer::of("matrix", bounds);
     let series = match answer {
         Answer::Scalar(values) => vec![(Labels::default(), values)],

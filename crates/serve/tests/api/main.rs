@@ -116,6 +116,52 @@ fn what_grafana_asks_is_answered() {
     assert_eq!(recorder.close().lost(), 0);
 }
 
+/// `baro query --promql` starts it so: the answers are those over HTTP.
+#[test]
+fn a_query_of_the_command_line_has_the_answer_of_the_server() {
+    let scene = Scene::new("command-line");
+    let recorder = record(&scene);
+    let server = scene.serve(&[]);
+    let ask = |query: &str, options: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_baro-serve"));
+        command.arg("promql").args(options).arg("--").arg(scene.store()).arg(query);
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (start, end) = (format!("--from-ns={START}"), format!("--to-ns={}", START + 59 * S));
+    let json = |query: &str, step: &str| {
+        let (code, told, said) = ask(query, &[&start, &end, step, "--form=json"]);
+        assert_eq!(code, Some(0), "{said}");
+        serde_json::from_str::<Value>(&told).unwrap()
+    };
+    let over_http = server.get("/api/v1/query?query=rate(wheel[30s])&time=1700000059");
+    assert_eq!(json("rate(wheel[30s])", "--step-ns=0"), over_http.body);
+    let range = "/api/v1/query_range?query=sum(wheel)&start=1700000000&end=1700000059&step=10";
+    assert_eq!(json("sum(wheel)", "--step-ns=10000000000"), server.get(range).body);
+    let (code, told, _) = ask("-wheel{site=\"b\"}", &[&start, &end, "--form=csv"]);
+    let last = format!("time,series,value\n{},\"{{site=\"\"b\"\"}}\",-118\n", START + 59 * S);
+    assert_eq!((code, told), (Some(0), last));
+    let (code, told, _) = ask("{\"tank level\"}", &[&start, &end]);
+    let line = "2023-11-14T22:14:19.000000000Z  {\"tank level\",site=\"a\"}  29.5\n";
+    assert_eq!((code, told.as_str()), (Some(0), line));
+    let (code, told, said) = ask("nothing", &[&start, &end]);
+    assert_eq!((code, told.as_str()), (Some(0), ""));
+    assert!(said.contains("nothing has a value then"), "{said}");
+    for (query, options, expected) in [
+        ("sum(", &[][..], "no PromQL"),
+        ("wheel[1m]", &["--step-ns=1000"], "leave --every out"),
+        ("mad_over_time(wheel[5m])", &[], "mad_over_time"),
+        ("wheel", &["--memory=8"], "more than 1 values"),
+    ] {
+        let (code, told, said) = ask(query, &[&[start.as_str(), &end], options].concat());
+        assert_eq!((code, told.as_str()), (Some(1), ""), "{query}: {said}");
+        assert!(said.contains(expected), "{query}: {said}");
+    }
+    drop(server);
+    assert_eq!(recorder.close().lost(), 0);
+}
+
 /// What many names take is bounded, and so is what answers take that nobody fetches.
 #[test]
 fn many_names_and_answers_that_nobody_fetches_are_bounded() {
