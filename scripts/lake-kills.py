@@ -10,8 +10,8 @@ rows have to be all samples. A row of RESULTS for each round; a new store and ta
 rows that RESULTS has.
 
 For `s3` a server of moto runs on loopback; it does one request at a time, since it looks for a name and takes it
-in two steps. BARO and BARO_LAKE name the programs. Needs deltalake and pyarrow, and for `s3` moto[server]:
-`cargo xtask full moved` leaves a Python with them in target/lake-readers.
+in two steps. BARO and BARO_LAKE name the programs. Needs deltalake and pyarrow, and for `s3` moto[server] and boto3:
+`cargo xtask full lake` leaves a Python with them in target/python/lake.
 """
 
 import argparse

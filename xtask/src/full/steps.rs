@@ -1,7 +1,7 @@
 //! The full steps: what each runs, which paths it guards, and how long it takes on two processors.
 
 use crate::ci::{Outcome, moved_tests};
-use crate::{boards, deb, dist, lab, peers, wheel};
+use crate::{boards, deb, dist, lab, lake, peers, wheel};
 
 /// One full step.
 pub(super) struct Step {
@@ -64,8 +64,17 @@ pub(super) const STEPS: &[Step] = &[
         // Of which 400 build the wheel.
         seconds: 600,
         packages: &["baro-python"],
-        paths: &["docs/python.md", "xtask/src/wheel", "xtask/src/wheel.rs"],
+        paths: &["docs/python.md", "xtask/src/python.rs", "xtask/src/wheel", "xtask/src/wheel.rs"],
         run: wheel::step,
+    },
+    Step {
+        name: "lake",
+        what: "hand-overs killed at random moments, into a folder and into S3",
+        // Of which 90 are the rounds.
+        seconds: 300,
+        packages: &["baro-lake"],
+        paths: &["scripts/lake-kills.py", "xtask/src/lake.rs", "xtask/src/python.rs"],
+        run: lake::step,
     },
     Step {
         name: "lab",

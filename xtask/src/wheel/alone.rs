@@ -5,9 +5,9 @@
 //! or a package cannot be had, that is counted as a skip.
 
 use crate::ci::{Outcome, Report};
-use crate::shell::{Cmd, root, target_dir};
+use crate::python::{environment, passed};
+use crate::shell::{Cmd, root};
 use std::fs;
-use std::path::{Path, PathBuf};
 
 /// Name of the program in `crates/python/tests/packages`, and what it runs with.
 const ALONE: &[(&str, &str)] = &[
@@ -38,7 +38,7 @@ pub(crate) fn step() -> Outcome {
     for (name, packages) in ALONE {
         let program = root().join("crates/python/tests/packages").join(format!("{name}.py"));
         let place = std::env::temp_dir().join(format!("baro-{name}-{}", std::process::id()));
-        match environment(name, packages, &wheel) {
+        match environment(name, packages, Some(&wheel)) {
             Err(why) => report.skip(&format!("Python: {name}"), &why),
             Ok(folder) => {
                 let _ = fs::remove_dir_all(&place);
@@ -53,7 +53,7 @@ pub(crate) fn step() -> Outcome {
             }
         }
     }
-    match environment("types", TYPES, &wheel) {
+    match environment("types", TYPES, Some(&wheel)) {
         Err(why) => {
             TYPED.iter().for_each(|(name, _)| report.skip(&format!("Python: {name}"), &why))
         }
@@ -70,57 +70,4 @@ pub(crate) fn step() -> Outcome {
         }
     }
     Ok(report)
-}
-
-fn passed(report: &mut Report, run: &Cmd, ran: std::io::Result<bool>) -> Result<(), String> {
-    match ran {
-        Ok(true) => {
-            report.pass();
-            Ok(())
-        }
-        Ok(false) => Err(run.to_string()),
-        Err(error) => Err(format!("{run}    (did not start: {error})")),
-    }
-}
-
-/// A virtual environment with these packages and the wheel; the error says why there is none.
-fn environment(name: &str, packages: &str, wheel: &Path) -> Result<PathBuf, String> {
-    let folder = target_dir().join("python").join(name);
-    let list = folder.join("packages");
-    if !fs::read_to_string(&list).is_ok_and(|found| found == packages) {
-        let _ = fs::remove_dir_all(&folder);
-        done(
-            &Cmd::new("python3 -m venv").arg(&folder.to_string_lossy()),
-            "apt-get install python3-venv",
-        )?;
-        let install = packages.split(' ').fold(pip(&folder), |pip, package| pip.arg(package));
-        done(&install, "is there a network?")?;
-        fs::write(&list, packages).map_err(|e| format!("{}: {e}", list.display()))?;
-    }
-    let install = pip(&folder).arg("--no-deps").arg("--force-reinstall");
-    let install = install.arg(&wheel.to_string_lossy());
-    match install.run() {
-        Ok(true) => Ok(folder),
-        _ => Err(format!("`{install}` failed")),
-    }
-}
-
-fn pip(folder: &Path) -> Cmd {
-    let python = folder.join("bin/python");
-    Cmd::new(&python.to_string_lossy())
-        .arg("-m")
-        .arg("pip")
-        .arg("install")
-        .arg("--quiet")
-        .arg("--disable-pip-version-check")
-        .arg("--only-binary")
-        .arg(":all:")
-}
-
-fn done(cmd: &Cmd, hint: &str) -> Result<(), String> {
-    match cmd.run() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(format!("`{cmd}` failed ({hint})")),
-        Err(error) => Err(format!("cannot start `{cmd}`: {error} ({hint})")),
-    }
 }

@@ -127,7 +127,7 @@ fn phrase(cause: Cause, detail: Option<&'static str>) -> &'static str {
 }
 
 fn tree(known: &Knowledge, nodes: &[Node], depth: usize, whole_ns: u64, out: &mut String) {
-    for node in nodes.iter().filter(|node| node.ns * PART >= whole_ns) {
+    for node in nodes.iter().filter(|node| node.ns.saturating_mul(PART) >= whole_ns) {
         let who = if depth == 1 { String::new() } else { format!("{} ", known.who(node.pid)) };
         let what = match node.cause {
             Cause::Running => format!("{who}ran"),
