@@ -48,7 +48,8 @@ pub(crate) fn environment(
     }
 }
 
-fn pip(folder: &Path) -> Cmd {
+/// pip of an environment, about to install.
+pub(crate) fn pip(folder: &Path) -> Cmd {
     let python = folder.join("bin/python");
     Cmd::new(&python.to_string_lossy())
         .arg("-m")
@@ -60,7 +61,8 @@ fn pip(folder: &Path) -> Cmd {
         .arg(":all:")
 }
 
-fn done(cmd: &Cmd, hint: &str) -> Result<(), String> {
+/// Runs a command; the error says what may help.
+pub(crate) fn done(cmd: &Cmd, hint: &str) -> Result<(), String> {
     match cmd.run() {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!("`{cmd}` failed ({hint})")),

@@ -5,6 +5,7 @@
 //! packages cannot be had, that is said here, and the test is counted as skipped.
 
 use crate::ci::{Outcome, Report};
+use crate::python::{done, pip};
 use crate::shell::{Cmd, root, target_dir};
 use std::fs;
 use std::path::Path;
@@ -38,23 +39,7 @@ fn install() -> Result<(), String> {
 }
 
 fn make(folder: &Path) -> Result<(), String> {
-    let done = |cmd: &Cmd, hint: &str| match cmd.run() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(format!("`{cmd}` failed{hint}")),
-        Err(error) => Err(format!("cannot start `{cmd}`: {error}{hint}")),
-    };
     let venv = Cmd::new("python3 -m venv").arg(&folder.to_string_lossy());
-    done(&venv, " (apt-get install python3-venv)")?;
-    let pip = folder.join("bin/python");
-    let pip = Cmd::new(&pip.to_string_lossy())
-        .arg("-m")
-        .arg("pip")
-        .arg("install")
-        .arg("--quiet")
-        .arg("--disable-pip-version-check")
-        .arg("--only-binary")
-        .arg(":all:")
-        .arg("-r")
-        .arg(LIST);
-    done(&pip, " (is there a network?)")
+    done(&venv, "apt-get install python3-venv")?;
+    done(&pip(folder).arg("-r").arg(LIST), "is there a network?")
 }

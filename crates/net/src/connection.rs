@@ -21,7 +21,7 @@ const LINGER_NS: u64 = 1_000_000_000;
 const LINGER_BYTES_MAX: usize = 4 << 20;
 
 /// A large answer is sent in pieces of so many bytes, and its client's speed looked at behind each.
-const PIECE_BYTES: usize = 256 << 10;
+const PIECE_BYTES: usize = 32 << 10;
 
 /// What all connections have in common.
 #[derive(Debug)]

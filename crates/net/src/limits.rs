@@ -43,8 +43,8 @@ impl Default for Limits {
             idle_ns: 75_000_000_000,
             stall_ns: 15_000_000_000,
             body_bytes_per_s: 128,
-            // A phone on the road takes more.
-            answer_bytes_per_s: 16 << 10,
+            // A phone on the road takes more: the largest answers are there in minutes, and not in an hour.
+            answer_bytes_per_s: 128 << 10,
             stop_ns: 5_000_000_000,
         }
     }

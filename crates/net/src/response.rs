@@ -68,7 +68,11 @@ impl Response {
         self
     }
 
+    /// With a smaller body; the room of the other is given back.
     pub(crate) fn with_body(mut self, body: Vec<u8>) -> Self {
+        if let Some(held) = &mut self.held {
+            held.shrink(body.len() as u64);
+        }
         self.body = body;
         self
     }

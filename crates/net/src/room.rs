@@ -34,6 +34,15 @@ impl Room {
     }
 }
 
+impl Held {
+    /// Gives back what is more than these bytes.
+    pub(crate) fn shrink(&mut self, bytes: u64) {
+        let over = self.bytes.saturating_sub(bytes);
+        self.bytes -= over;
+        self.free.fetch_add(over, Relaxed);
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         self.free.fetch_add(self.bytes, Relaxed);
@@ -49,7 +58,11 @@ mod tests {
         let room = Room::of(10);
         let held = room.take(7);
         assert!(held.is_some() && room.take(4).is_none() && room.take(3).is_some());
+        let mut held = held.unwrap();
+        held.shrink(2);
+        held.shrink(5);
+        assert!(room.take(9).is_none() && room.take(8).is_some());
         drop(held);
-        assert!(room.take(10).is_some());
+        assert!(room.take(10).is_some() && room.take(11).is_none());
     }
 }

@@ -25,9 +25,16 @@ use turns::{Turn, Turns};
 /// A form with a query.
 const FORM_BYTES_MAX: usize = 256 << 10;
 /// Bytes of a value that a query holds.
-const VALUE_BYTES: u64 = 8;
+pub(crate) const VALUE_BYTES: u64 = 8;
+/// Parts of a query lie in each other; each takes some of the stack.
+pub(crate) const STACK_BYTES: usize = 32 << 20;
 /// An answer may take this part of what a query may, and all that are not fetched yet together as much.
 const ANSWERS: usize = 2;
+/// What stands around the text of an answer.
+const AROUND_BYTES: usize = 256;
+/// Answers up to here need no room: who holds all of it keeps nobody else from them. All connections together
+/// hold 16 MiB so.
+const SMALL_BYTES: u64 = 64 << 10;
 
 /// What all requests have in common.
 #[derive(Debug)]
@@ -61,7 +68,8 @@ impl Api {
     }
 
     fn answer_bytes_max(&self) -> usize {
-        self.values_max.saturating_mul(VALUE_BYTES as usize) / ANSWERS
+        let most = self.values_max.saturating_mul(VALUE_BYTES as usize) / ANSWERS;
+        most.saturating_sub(AROUND_BYTES)
     }
 
     /// Who may ask.
@@ -95,6 +103,9 @@ impl Api {
 
     /// Lets an answer hold its room until it is fetched.
     fn held(&self, data: Data) -> Result<Data, Refusal> {
+        if data.bytes() <= SMALL_BYTES {
+            return Ok(data);
+        }
         let held = self.room.take(data.bytes());
         let full =
             || Refusal::timeout("answers that others have not fetched yet take all the room");

@@ -1,20 +1,18 @@
 //! One query of PromQL, asked on the command line: the engine and the bounds are those of the server.
 
 use crate::api::results::{Bounds, at_once, number, over};
+use crate::api::{STACK_BYTES, VALUE_BYTES};
 use crate::source::Stored;
 use baro_command::failure::{Outcome, Result};
 use baro_command::promql::{Form, Promql};
+use baro_ondisk::write_name;
 use baro_promql::{Answer, Labels, Query, Times, is_absent};
 use baro_store::Store;
 use baro_sys::clock;
-use std::fmt::Write as _;
+use serde_json::json;
 
 /// Longest query.
 const TIMEOUT_NS: u64 = 120_000_000_000;
-/// Parts of a query lie in each other; each takes some of the stack.
-const STACK_BYTES: usize = 32 << 20;
-/// Bytes of a value that a query holds.
-const VALUE_BYTES: u64 = 8;
 
 /// A value of a series at a time.
 struct Row<'a> {
@@ -63,7 +61,11 @@ fn answer(asked: &Promql) -> Result<Outcome> {
                 false => at_once(answer, asked.to_ns, bounds),
             };
             let (text, _) = text.map_err(|refusal| refusal.to_string())?;
-            out!(r#"{{"status":"success","data":{text}}}"#);
+            let warned = match warnings.is_empty() {
+                true => String::new(),
+                false => format!(r#","warnings":{}"#, json!(warnings)),
+            };
+            out!(r#"{{"status":"success","data":{text}{warned}}}"#);
             false
         }
         form => print(&answer, &times, form) == 0,
@@ -88,13 +90,13 @@ fn print(answer: &Answer, times: &Times, form: Form) -> u64 {
         let mut value = String::new();
         number(&mut value, row.value);
         let name = named(row.labels);
-        match form {
-            Form::Csv if count == 0 => out!("time,series,value"),
-            _ => {}
-        }
-        match form {
-            Form::Csv => out!("{},{},{value}", row.time_ns, in_csv(&name)),
-            _ => out!("{}  {name}  {value}", baro_show::rfc3339(row.time_ns)),
+        if form == Form::Csv {
+            if count == 0 {
+                out!("time,series,value");
+            }
+            out!("{},{},{value}", row.time_ns, in_csv(&name));
+        } else {
+            out!("{}  {name}  {value}", baro_show::rfc3339(row.time_ns));
         }
         count += 1;
     };
@@ -127,29 +129,10 @@ fn print(answer: &Answer, times: &Times, form: Form) -> u64 {
 
 /// A series as the store writes its name: `temp{site="a"}`, `{"a b",site="a"}`.
 fn named(labels: &Labels) -> String {
-    let is_plain = |name: &str| {
-        let mut letters = name.chars();
-        let begins = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || "_:".contains(c));
-        begins && letters.all(|c| c.is_ascii_alphanumeric() || "_:.".contains(c))
-    };
-    let quoted = |text: &str| {
-        let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        format!("\"{text}\"")
-    };
-    let metric = labels.get("__name__");
-    let mut parts: Vec<String> = Vec::new();
-    if !metric.is_empty() && !is_plain(metric) {
-        parts.push(quoted(metric));
-    }
-    for (name, value) in labels.iter().filter(|(name, _)| *name != "__name__") {
-        let name = if is_plain(name) { name.to_owned() } else { quoted(name) };
-        parts.push(format!("{name}={}", quoted(value)));
-    }
-    let mut text = if is_plain(metric) { metric.to_owned() } else { String::new() };
-    if !parts.is_empty() || text.is_empty() {
-        let _ = write!(text, "{{{}}}", parts.join(","));
-    }
-    text
+    let mut text = String::new();
+    let others = labels.iter().filter(|(name, _)| *name != "__name__");
+    write_name(&mut text, labels.get("__name__"), others);
+    if text.is_empty() { "{}".to_owned() } else { text }
 }
 
 /// A cell of CSV.

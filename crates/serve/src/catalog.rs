@@ -1,6 +1,6 @@
 //! Names and labels of a store, as Prometheus has them.
 
-use baro_ondisk::NameParser;
+use baro_ondisk::{NameParser, write_quoted};
 use baro_promql::{Error, Labels, MatchOp, Matcher, from_re2};
 use baro_store::Selector;
 use std::borrow::Cow;
@@ -28,24 +28,12 @@ pub(crate) fn selector(matchers: &[Matcher]) -> Result<Selector, Error> {
         if at > 0 {
             text.push(',');
         }
-        quote(&mut text, &matcher.name);
+        write_quoted(&mut text, &matcher.name);
         text.push_str(operator);
-        quote(&mut text, &value);
+        write_quoted(&mut text, &value);
     }
     text.push('}');
     Selector::parse(&text).map_err(|error| Error::Source(error.to_string()))
-}
-
-fn quote(text: &mut String, part: &str) {
-    text.push('"');
-    for letter in part.chars() {
-        match letter {
-            '"' | '\\' => text.extend(['\\', letter]),
-            '\n' => text.push_str("\\n"),
-            _ => text.push(letter),
-        }
-    }
-    text.push('"');
 }
 
 /// A label's name in an address: `U__living_20_room` is `living room`, where `__` is `_` and the code of a

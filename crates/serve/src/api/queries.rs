@@ -1,18 +1,16 @@
 //! Queries, at one time and at several.
 
-use super::Api;
 use super::answer::{Data, Refusal};
 use super::parameters::Parameters;
 use super::results::{Bounds, Text, at_once, over};
 use super::series::told;
+use super::{Api, STACK_BYTES};
 use crate::source::Stored;
 use baro_promql::{Answer, Query, Times};
 use baro_sys::clock;
 
 /// Steps of a range at most, as in Prometheus.
 const STEPS_MAX: usize = 11_000;
-/// Parts of a query lie in each other; each takes some of the stack.
-const STACK_BYTES: usize = 32 << 20;
 
 impl Api {
     pub(super) fn query(&self, parameters: &Parameters) -> Result<Data, Refusal> {

@@ -210,6 +210,11 @@ fn many_names_and_answers_that_nobody_fetches_are_bounded() {
     let mut text = String::new();
     refused.read_to_string(&mut text).unwrap();
     assert!(said == "HTTP/1.1 503" && text.contains("not fetched yet"), "{said}{text}");
+    // What is small needs no room.
+    assert_eq!(
+        data(&server.get("/api/v1/query?query=count(x)&time=1700000000"))["result"][0]["value"][1],
+        "60"
+    );
     drop(slow);
     let mut tries = 0;
     while ask().0 != "HTTP/1.1 200" {

@@ -65,6 +65,20 @@ fn read(python: &Path, script: &str, scene: &Scene, samples: &Samples) -> String
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// A table of two hand-overs, with what it should hold.
+fn handed_over(name: &str) -> (Scene, Samples) {
+    let (scene, mut samples) = (Scene::new(name), Samples::new());
+    checkpoints::table_with_interval(&scene, 1);
+    scene.record("store", 0, 300, &mut samples);
+    scene.hand_over();
+    // Half of these times are there already: the later value counts.
+    scene.record("store", 150, 300, &mut samples);
+    scene.hand_over();
+    // What came before is in a checkpoint of ours alone.
+    checkpoints::tidy_up(&scene);
+    (scene, samples)
+}
+
 #[test]
 fn spark_reads_what_was_recorded() {
     if Command::new("java").arg("-version").output().is_err() {
@@ -72,28 +86,14 @@ fn spark_reads_what_was_recorded() {
         return;
     }
     let Some(python) = python("lake-spark", "spark.txt") else { return };
-    let (scene, mut samples) = (Scene::new("spark"), Samples::new());
-    checkpoints::table_with_interval(&scene, 1);
-    scene.record("store", 0, 300, &mut samples);
-    scene.hand_over();
-    // Half of these times are there already: the later value counts.
-    scene.record("store", 150, 300, &mut samples);
-    scene.hand_over();
-    checkpoints::tidy_up(&scene);
+    let (scene, samples) = handed_over("spark");
     assert!(read(&python, "spark.py", &scene, &samples).contains("spark: "));
 }
 
 #[test]
 fn deltalake_polars_and_duckdb_read_what_was_recorded() {
     let Some(python) = python("lake-readers", "requirements.txt") else { return };
-    let (scene, mut samples) = (Scene::new("readers"), Samples::new());
-    checkpoints::table_with_interval(&scene, 1);
-    scene.record("store", 0, 300, &mut samples);
-    scene.hand_over();
-    scene.record("store", 150, 300, &mut samples);
-    scene.hand_over();
-    // What came before is in a checkpoint of ours alone.
-    checkpoints::tidy_up(&scene);
+    let (scene, mut samples) = handed_over("readers");
     let said = read(&python, "read.py", &scene, &samples);
     for name in ["deltalake", "polars", "duckdb", "compacted"] {
         assert!(said.contains(name), "{said}");
