@@ -46,6 +46,7 @@ pub use cause::{Cause, Evidence};
 pub use drawn::drawn;
 pub use json::to_json;
 pub(crate) use soft::{ASYNCHRONOUS, FILE_LOCKS};
+#[cfg(feature = "collect")]
 pub(crate) use tasks::{FILE_SYSTEMS, KERNEL_TASKS, takes_requests};
 pub use text::describe;
 

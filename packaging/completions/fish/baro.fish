@@ -242,7 +242,7 @@ raw\t'The bytes of frames, one after another'"
 complete -c baro -n "__fish_baro_using_subcommand cat" -l follow -d 'Go on with what is recorded from now on, until Ctrl-C'
 complete -c baro -n "__fish_baro_using_subcommand cat" -l data-only -d 'Leave out gaps and clock steps'
 complete -c baro -n "__fish_baro_using_subcommand cat" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c baro -n "__fish_baro_using_subcommand query" -l promql -d 'Instead of series an expression of PromQL: \'sum by (site) (temp)\'' -r
+complete -c baro -n "__fish_baro_using_subcommand query" -l promql -d 'PromQL instead of series: \'sum by (site) (temp)\'' -r
 complete -c baro -n "__fish_baro_using_subcommand query" -l lookback -d 'With --promql: how long a sample counts where none follows; without it 5m' -r
 complete -c baro -n "__fish_baro_using_subcommand query" -l from -d 'From this time on: 2026-11-21, 21:03, 1h (ago)' -r
 complete -c baro -n "__fish_baro_using_subcommand query" -l to -d 'Up to this time, exclusive' -r

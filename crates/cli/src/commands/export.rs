@@ -92,7 +92,13 @@ pub(crate) struct Arguments {
     ///
     /// With us a column ns has the rest of each time, 0 to 999: nothing is rounded, and baro import puts
     /// both together again.
-    #[arg(long, value_enum, value_name = "UNIT", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "UNIT",
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
     time_unit: Option<TimeUnit>,
     /// Replace the file if it is there
     #[arg(long, conflicts_with = "partition_by")]

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     /// Names, fields of a channel as CHANNEL.FIELD or CHANNEL.*, patterns with * and ?, or selectors as
     /// temp{site="a",line=~"3.*"}. Without any all.
     selectors: Vec<String>,
-    /// Instead of series an expression of PromQL: 'sum by (site) (temp)'
+    /// PromQL instead of series: 'sum by (site) (temp)'
     ///
     /// At --to, or now; with --every at each step from --from to --to, both included. The engine is that of
     /// baro serve.
@@ -113,7 +113,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the file if it is there
-    #[arg(long, requires = "output")]
+    #[arg(long, requires = "output", hide_short_help = true)]
     force: bool,
 }
 
