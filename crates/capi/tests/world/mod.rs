@@ -71,7 +71,7 @@ struct Series {
 /// Sessions that the log has room for: each begins a segment.
 const SESSIONS_MAX: u32 = 6;
 /// Opens while it is open, of which each waits a third of a second for whoever has the store.
-const REFUSED_MAX: u32 = 3;
+const REFUSED_MAX: u32 = 1;
 /// Largest record of a ring.
 const RECORD_BYTES_MAX: usize = 64 << 10;
 /// Nobody declares so many.
