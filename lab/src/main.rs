@@ -21,6 +21,7 @@ mod media;
 mod options;
 mod papers;
 mod project;
+mod reset;
 mod run;
 mod scratch;
 mod share;
@@ -52,6 +53,8 @@ cargo xtask lab cut [--kernel 6.1] [--fs ext4|f2fs] [--scenario NAME] [--way ord
 cargo xtask lab faults [--kernel 6.1] [--fs ext4|f2fs] [--case NAME] [--seed 1] [--json FILE]
         a machine is killed (kill), its disk returns errors for a moment (errors) or from then on (dead),
         answers nothing for 3 s (hang) or for ever (hung)
+cargo xtask lab reset [--kernel 6.1] [--seed 1] [--json FILE]
+        a server is reset while a call hangs: the trace that is there after the next boot tells why
 cargo xtask lab cells [--kernel 6.1] [--fs ext4|f2fs] [--disk none] [--json FILE]
         baro records, queries, verifies, is killed and goes on, on every kernel and file system
 cargo xtask lab media [--disk emmc] [--kernel 6.1] [--json FILE]
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         ["run", rest @ ..] => return run_job(rest),
         ["cut", rest @ ..] => cutting::command(rest),
         ["faults", rest @ ..] => matrix::faults(rest),
+        ["reset", rest @ ..] => matrix::reset(rest),
         ["cells", rest @ ..] => matrix::cells(rest),
         ["media", rest @ ..] => matrix::media(rest),
         ["start", rest @ ..] => matrix::start(rest),

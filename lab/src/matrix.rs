@@ -1,4 +1,4 @@
-//! `lab cells`, `faults`, `media` and `start`: the same on every kernel, disk and file system that was
+//! `lab cells`, `faults`, `media`, `reset` and `start`: the same on every kernel, disk and file system that was
 //! chosen.
 
 use crate::cache::Cache;
@@ -6,7 +6,7 @@ use crate::choice::Choice;
 use crate::kernels::{self, SERIES, Wanted};
 use crate::machine::disk::{self, MODELS};
 use crate::tool::{self, Result, Trouble};
-use crate::{cells, faults, media, start};
+use crate::{cells, faults, media, reset, start};
 use std::time::Instant;
 
 fn end(done: usize, wrong: &[String], begin: Instant) -> Result<()> {
@@ -109,6 +109,28 @@ pub(crate) fn faults(args: &[&str]) -> Result<()> {
                 done += 1;
             }
         }
+    }
+    end(done, &wrong, begin)
+}
+
+/// `lab reset`.
+pub(crate) fn reset(args: &[&str]) -> Result<()> {
+    let mut choice = Choice::of(&["--kernel", "--seed"], args)?;
+    tool::ready()?;
+    if choice.kernels.is_empty() {
+        choice.kernels.push(kernels::series("6.1")?);
+    }
+    let cache = Cache::open()?;
+    let begin = Instant::now();
+    let (mut done, mut wrong) = (0, Vec::new());
+    for series in &choice.kernels {
+        let kernel = kernels::ready(&cache, series, Wanted::Locked)?;
+        let outcome = reset::run(choice.site(&cache, &kernel), choice.seed)
+            .map_err(|why| format!("{}: {why}", kernel.release))?;
+        println!("{}: {}", kernel.release, outcome.json["judged"].as_str().unwrap_or("WRONG"));
+        choice.keep(&outcome.json)?;
+        wrong.extend(outcome.wrong.iter().map(|why| format!("{}: {why}", kernel.release)));
+        done += 1;
     }
     end(done, &wrong, begin)
 }

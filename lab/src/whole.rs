@@ -15,6 +15,7 @@ const LINES: &[&str] = &[
     "faults --case kill --seed 3",
     "faults --kernel 5.10 --case errors,hang",
     "faults --kernel 6.12 --case errors,hang",
+    "reset --kernel 5.10,6.1,6.12",
     "cut --way no-barrier --scenario direct,settle --points 12",
     "cut --way no-sync --scenario direct,settle --points 12",
     "cut --points 124",
@@ -39,6 +40,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
             "media" => matrix::media(&args),
             "cells" => matrix::cells(&args),
             "faults" => matrix::faults(&args),
+            "reset" => matrix::reset(&args),
             _ => cutting::command(&args),
         };
         match done {

@@ -23,18 +23,22 @@ LAB = os.environ.get("LAB", "cargo xtask lab").split()
 KERNELS = "5.10,6.1,6.12"
 # The system's own: the guest has its libraries where it looks for them.
 PYTHON = "/usr/bin/python3"
-# A guest has groups of version 2; limits of I/O for a group of everything are those of version 1.
-INSIDE = """
+# Kinds whose names begin so are of groups of version 2, which a guest has. For the others it gets those of version 1,
+# which have limits of I/O for a group of everything.
+NEWER = "newer-"
+OLDER = """
 for name in io memory cpu; do echo -$name >/sys/fs/cgroup/cgroup.subtree_control; done 2>/dev/null
 umount /sys/fs/cgroup && mount -t tmpfs groups /sys/fs/cgroup
 for name in blkio memory freezer cpu; do
     mkdir /sys/fs/cgroup/$name
     mount -t cgroup -o $name $name /sys/fs/cgroup/$name || rmdir /sys/fs/cgroup/$name
 done
-mkdir -p /stalls/bin && ln -s /usr/bin/util-losetup /stalls/bin/losetup
+"""
+INSIDE = """
+mkdir -p /stalls/bin && for name in losetup fsfreeze; do ln -s /usr/bin/util-$name /stalls/bin/$name; done
 export PATH=/stalls/bin:$PATH PYTHONPATH=/stalls/std.zip:/stalls/dynload PYTHONDONTWRITEBYTECODE=1
 export PYTHONHOME=/stalls STALLS=/run/stalls BARO=/usr/bin/baro
-modprobe -a overlay fuse xfs btrfs 2>/dev/null
+modprobe -a overlay fuse xfs btrfs dm_mod xts ecb dm_crypt raid1 2>/dev/null
 exec python3 /stalls/make.py "$@"
 """
 
@@ -64,7 +68,7 @@ def needed(modules):
 
 def guest(kernel, collector, names, brought, seconds):
     """Makes `names` one after the other; yields the lines, and at last what else was said."""
-    whole, modules, losetup = brought
+    whole, modules, *tools = brought
     command = LAB + ["run", "--kernel", kernel, "--disk", "none", "--fs", "none", "--memory", "4G", "--time", str(seconds)]
     command += ["--in", f"{whole}:/stalls/std.zip"]
     for path in modules:
@@ -73,9 +77,10 @@ def guest(kernel, collector, names, brought, seconds):
         command += ["--in", f"{os.path.realpath(path)}:/usr/lib/x86_64-linux-gnu/{os.path.basename(path)}"]
     for path in sorted(glob.glob(HERE + "/*.py")):
         command += ["--in", f"{path}:/stalls/{os.path.basename(path)}"]
-    for name in ("baro", PYTHON, "bash", losetup, *filter(None, map(shutil.which, ("mkfs.xfs", "mkfs.btrfs")))):
+    for name in ("baro", PYTHON, "bash", *tools, *filter(None, map(shutil.which, ("mkfs.xfs", "mkfs.btrfs", "dmsetup", "mdadm")))):
         command += ["--with", name]
-    command += ["--", "sh", "-c", INSIDE, "sh", "--collectors", collector, *names]
+    inside = INSIDE if names[0].startswith(NEWER) else OLDER + INSIDE
+    command += ["--", "sh", "-c", inside, "sh", "--collectors", collector, *names]
     with tempfile.TemporaryFile("w+") as said, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as lab:
         for line in lab.stdout:
             if line.startswith("{"):
@@ -115,9 +120,10 @@ def main():
     arguments = parser.parse_intermixed_args()
     names = arguments.names or listed()
     with tempfile.TemporaryDirectory() as folder:
-        # Of another name than busybox's own.
-        losetup = shutil.copy(shutil.which("losetup", path="/sbin:/usr/sbin:/bin:/usr/bin"), folder + "/util-losetup")
-        brought = (*library(folder), losetup)
+        # Of another name than busybox's own, which have other options.
+        places = "/sbin:/usr/sbin:/bin:/usr/bin"
+        tools = [shutil.copy(shutil.which(name, path=places), f"{folder}/util-{name}") for name in ("losetup", "fsfreeze")]
+        brought = (*library(folder), *tools)
         for kernel in arguments.kernels.split(","):
             for collector in arguments.collectors.split(","):
                 rows(arguments, kernel, collector, names, brought)
@@ -127,7 +133,8 @@ def rows(arguments, kernel, collector, names, brought):
     done = known(arguments.results)
     open_ = [name for name in names if (kernel, collector, name) not in done]
     while open_:
-        now, made = open_[: arguments.at_once], set()
+        alike = [name for name in open_ if name.startswith(NEWER) == open_[0].startswith(NEWER)]
+        now, made = alike[: arguments.at_once], set()
         lines = []
         for line in guest(kernel, collector, now, brought, arguments.each * len(now)):
             if isinstance(line, str):

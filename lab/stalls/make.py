@@ -17,7 +17,9 @@ import time
 
 import judge
 import stage
-import more_kinds  # noqa: F401, it adds to the list
+import composed  # noqa: F401, it adds to the list
+import more_kinds  # noqa: F401, it too
+import newer_groups  # noqa: F401, it too
 import partition  # noqa: F401, it too
 import two_disks  # noqa: F401, it too
 from other_kinds import KINDS

@@ -171,9 +171,7 @@ impl<W: Write> Recorder<W> {
         let mut limits = options.surroundings.then(limit_watch::LimitWatch::start);
         if let Some(limits) = &mut limits {
             for (path, text) in facts::of_machine() {
-                if facts::is_limit(&path) {
-                    limits.knows(&path, &text);
-                }
+                limits.knows(&path, &text);
                 writer.fact(&path, text.as_bytes())?;
                 if facts::is_setting(&path) {
                     settings.insert(path, text);
@@ -290,7 +288,7 @@ impl<W: Write> Recorder<W> {
         Ok(())
     }
 
-    /// Notes limits of control groups that have changed since the last time.
+    /// Notes limits of control groups, and suspended mappings, that have changed since the last time.
     ///
     /// # Errors
     /// Those of writing.

@@ -35,6 +35,7 @@ mod served;
 mod slept;
 mod soft;
 mod stands;
+mod suspended;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -86,6 +87,8 @@ pub struct Knowledge {
     stands: stands::Stands,
     /// Limits of I/O that control groups have.
     group_limits: group_limits::GroupLimits,
+    /// Mappings that were suspended.
+    suspensions: suspended::Suspensions,
     /// Control groups whose share of processors was used up.
     held_groups: Vec<tasks::GroupQuota>,
     /// Tasks that were seen to take requests as a file system.
@@ -291,6 +294,7 @@ impl Knowledge {
         let held_groups = tasks::held_groups(&facts);
         let file_systems = tasks::file_systems(&line, &symbols, &facts);
         let group_limits = group_limits::GroupLimits::of(&facts, &line);
+        let suspensions = suspended::Suspensions::of(&facts, &devices);
         Self {
             line,
             symbols,
@@ -306,6 +310,7 @@ impl Knowledge {
             loop_workers,
             stands,
             group_limits,
+            suspensions,
             held_groups,
             file_systems,
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// To be counted up with the lists below.
-pub(crate) const LIST_VERSION: u32 = 2;
+pub(crate) const LIST_VERSION: u32 = 3;
 
 /// Loaded when a guest starts.
 pub(crate) const LOADED: &[&str] = &[
@@ -35,6 +35,10 @@ const AT_HAND: &[&str] = &[
     "dm_flakey",
     "dm_delay",
     "dm_log_writes",
+    "dm_crypt",
+    "xts",
+    "ecb",
+    "raid1",
     "null_blk",
     "scsi_debug",
     "sd_mod",

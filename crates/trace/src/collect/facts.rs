@@ -36,6 +36,7 @@ const OF_DEVICES: [(&str, &[&str]); 3] = [
             "queue/write_cache",
             "size",
             "loop/backing_file",
+            "dm/suspended",
         ],
     ),
 ];

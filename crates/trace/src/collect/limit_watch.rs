@@ -4,6 +4,9 @@
 //! The kernel tells who watches a group's folder that one of its files was written; only such a file is read. That
 //! takes one system call for each look, however many groups there are, and some for each change.
 //!
+//! Mappings of device-mapper that are suspended are told in the same way. Of these the kernel tells nobody; each look
+//! reads them, two system calls each.
+//!
 //! Each change is a fact: since when the file may hold the text (the look before), when that was seen, the file,
 //! and the text.
 //!
@@ -14,6 +17,7 @@ use super::groups;
 use super::state::text;
 use baro_sys::clock;
 use baro_sys::inotify::{Change, Inotify};
+use baro_sys::procfile::ProcFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -28,7 +32,12 @@ const CHANGES_MAX: usize = 256;
 /// Lists of tasks that are made when a group has its first limit: each reads all of `/proc`.
 const LISTS_MAX: usize = 8;
 
-/// Groups whose limits are watched.
+/// Mappings that are looked at, and how often at most.
+const MAPPINGS_MAX: usize = 64;
+const MAPPING_BYTES_MAX: usize = 4096;
+const MAPPINGS_EACH_NS: u64 = 100_000_000;
+
+/// Groups whose limits are watched, and mappings.
 #[derive(Debug)]
 pub(super) struct LimitWatch {
     inotify: Option<Inotify>,
@@ -37,6 +46,9 @@ pub(super) struct LimitWatch {
     texts: BTreeMap<PathBuf, String>,
     /// Groups whose tasks were listed.
     listed: BTreeSet<PathBuf>,
+    /// Files that say whether a mapping is suspended.
+    mappings: Vec<(PathBuf, ProcFile)>,
+    mappings_looked_ns: u64,
     looked_ns: u64,
     changes: usize,
     lists: usize,
@@ -51,6 +63,8 @@ impl LimitWatch {
             groups: BTreeMap::new(),
             texts: BTreeMap::new(),
             listed: BTreeSet::new(),
+            mappings: Vec::new(),
+            mappings_looked_ns: clock::monotonic_ns(),
             looked_ns: clock::monotonic_ns(),
             changes: 0,
             lists: 0,
@@ -61,11 +75,15 @@ impl LimitWatch {
         watch
     }
 
-    /// A file that was read when the recording began.
+    /// A file that was read when the recording began: a limit, or whether a mapping is suspended.
     pub(super) fn knows(&mut self, file: &str, text: &str) {
         let file = Path::new(file);
         if is_limit(file) {
             self.listed.extend(file.parent().map(Path::to_owned));
+            self.texts.insert(file.to_owned(), text.to_owned());
+        }
+        if file.ends_with(SUSPENDED) && self.mappings.len() < MAPPINGS_MAX {
+            self.mappings.extend(ProcFile::open(file).ok().map(|open| (file.to_owned(), open)));
             self.texts.insert(file.to_owned(), text.to_owned());
         }
     }
@@ -93,22 +111,19 @@ impl LimitWatch {
             Err(_) => self.left_out += 1,
         }
         let mut has_new = false;
+        if now_ns - self.mappings_looked_ns >= MAPPINGS_EACH_NS {
+            for (file, now) in self.suspensions() {
+                self.tell((self.mappings_looked_ns, now_ns), &file, &now, &mut facts);
+            }
+            self.mappings_looked_ns = now_ns;
+        }
         for file in files {
             let now = text(&file).unwrap_or_default().trim().to_owned();
-            let before = self.texts.get(&file).map_or("", String::as_str);
-            if now == before {
+            if !self.tell((self.looked_ns, now_ns), &file, &now, &mut facts) {
                 continue;
             }
-            if self.changes == CHANGES_MAX {
-                self.left_out += 1;
-                continue;
-            }
-            self.changes += 1;
-            let fact = format!("{} {now_ns} {}\n{now}", self.looked_ns, file.display());
-            facts.push((format!("{CHANGE}{}", self.changes), fact));
             let group = file.parent().unwrap_or(Path::new("")).to_owned();
             has_new |= !now.is_empty() && self.listed.insert(group);
-            self.texts.insert(file, now);
         }
         if has_new && self.lists < LISTS_MAX {
             self.lists += 1;
@@ -119,8 +134,42 @@ impl LimitWatch {
         facts
     }
 
+    /// Adds the fact that a file was seen to hold another text, if that is another; false: it is told of no change.
+    fn tell(
+        &mut self,
+        (from_ns, at_ns): (u64, u64),
+        file: &Path,
+        now: &str,
+        facts: &mut Vec<(String, String)>,
+    ) -> bool {
+        if now == self.texts.get(file).map_or("", String::as_str) {
+            return false;
+        }
+        if self.changes == CHANGES_MAX {
+            self.left_out += 1;
+            return false;
+        }
+        self.changes += 1;
+        let fact = format!("{from_ns} {at_ns} {}\n{now}", file.display());
+        facts.push((format!("{CHANGE}{}", self.changes), fact));
+        self.texts.insert(file.to_owned(), now.to_owned());
+        true
+    }
+
+    /// What the files of mappings hold: `1` of one that is suspended, nothing of one that has gone.
+    fn suspensions(&self) -> Vec<(PathBuf, String)> {
+        let mut buffer = Vec::new();
+        let mut held = |file: &ProcFile| {
+            let read = file.read_into(&mut buffer, MAPPING_BYTES_MAX);
+            let text = read.ok().and_then(|bytes| buffer.get(..bytes));
+            String::from_utf8_lossy(text.unwrap_or_default()).trim().to_owned()
+        };
+        self.mappings.iter().map(|(path, file)| (path.clone(), held(file))).collect()
+    }
+
     /// The same for the last time, with what was left out.
     pub(super) fn end(&mut self) -> Vec<(String, String)> {
+        self.mappings_looked_ns = self.mappings_looked_ns.saturating_sub(MAPPINGS_EACH_NS);
         let mut facts = self.look();
         if self.left_out > 0 {
             facts.push((LEFT_OUT.to_owned(), self.left_out.to_string()));
@@ -157,6 +206,9 @@ impl LimitWatch {
     }
 }
 
+/// What the files of mappings end with, below `/sys/block`.
+const SUSPENDED: &str = "dm/suspended";
+
 fn is_limit(file: &Path) -> bool {
     file.file_name().is_some_and(|name| groups::IO_FILES.iter().any(|one| name == *one))
 }
@@ -165,6 +217,33 @@ fn is_limit(file: &Path) -> bool {
 mod tests {
     use super::*;
     use baro_sys::files;
+
+    #[test]
+    fn a_mapping_that_is_suspended_is_told() {
+        let folder = std::env::temp_dir().join(format!("baro-mappings-{}", std::process::id()));
+        let file = folder.join(SUSPENDED);
+        files::make_folders(file.parent().unwrap()).unwrap();
+        files::write(&file, b"0\n").unwrap();
+        let mut watch = LimitWatch::start();
+        watch.knows(&file.display().to_string(), "0");
+        let mut told = |text: &[u8]| {
+            files::write(&file, text).unwrap();
+            watch.mappings_looked_ns -= MAPPINGS_EACH_NS;
+            let facts = watch.look();
+            facts
+                .into_iter()
+                .map(|(name, text)| (name, text.lines().last().unwrap().to_owned()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told(b"0\n"), []);
+        assert_eq!(told(b"1\n"), [("limit change 1".to_owned(), "1".to_owned())]);
+        assert_eq!(told(b"1\n"), []);
+        assert_eq!(told(b"0\n"), [("limit change 2".to_owned(), "0".to_owned())]);
+        // What is asked of one that has gone fails.
+        let (_, gone) = told(b"").pop().unwrap();
+        assert!(gone.ends_with(SUSPENDED), "{gone}");
+        files::remove_tree(&folder).unwrap();
+    }
 
     #[test]
     fn a_limit_that_comes_and_goes_is_told() {

@@ -2,6 +2,7 @@
 
 use super::chain::{Span, Steps, Walk, add};
 use super::mounts::mount;
+use super::place::Place;
 use super::slept::Slept;
 use super::soft::{ASYNCHRONOUS, FILE_LOCKS, LEASED};
 use super::{Cause, Evidence, Explanation, Knowledge, Link, Node, Question, SlowCall, advice};
@@ -131,6 +132,10 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
             WaitKind::Sleep => "page fault",
             // It could have run: its group's share was used up, or others had the processor.
             WaitKind::Runnable if !is_worker && is_seen_to_end(wait) => "its own code",
+            // The freezer of version 2 stops tasks so.
+            WaitKind::Interruptible if known.place(wait.stack).is_some_and(Place::is_stop) => {
+                "its own code"
+            }
             WaitKind::Runnable | WaitKind::Interruptible => continue,
         };
         if wait.kind == WaitKind::Sleep {
@@ -144,7 +149,7 @@ fn candidates(known: &Knowledge, pid: i32, task: &Task, over_ns: u64, slow: &mut
                 continue;
             }
             // The freezer of version 1 stops tasks so.
-            if place.layers.iter().any(|layer| layer.cause == Cause::Stopped) {
+            if place.is_stop() {
                 call = "its own code";
             }
         }

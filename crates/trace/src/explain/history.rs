@@ -1,4 +1,4 @@
-//! What the files of control groups' limits held, and when: as the recorder read them when it began and ended, and
+//! What files held that limit something (control groups' limits, suspended mappings), and when: as the recorder read them when it began and ended, and
 //! each time that one was written meanwhile.
 //!
 //! A change was seen some time after it was made: from the look before on the file may have held either text.
@@ -10,6 +10,7 @@
 use super::chain::Span;
 use super::group_limits::GROUPS;
 use super::stands::AT_END;
+use super::suspended::SUSPENDED;
 use std::collections::BTreeMap;
 
 /// What facts of changes begin with, and the one that some are missing.
@@ -42,7 +43,7 @@ pub(super) fn of(facts: &BTreeMap<String, String>) -> Vec<Text<'_>> {
     }
     files.values_mut().for_each(|changes| changes.sort_by_key(|one| one.number));
     let mut texts = Vec::new();
-    for (path, text) in facts.iter().filter(|(path, _)| path.starts_with(GROUPS)) {
+    for (path, text) in facts.iter().filter(|(path, _)| is_watched(path)) {
         let (file, is_end) = match path.strip_suffix(AT_END) {
             Some(file) => (file, true),
             None => (path.as_str(), false),
@@ -66,6 +67,11 @@ pub(super) fn of(facts: &BTreeMap<String, String>) -> Vec<Text<'_>> {
         }
     }
     texts
+}
+
+fn is_watched(path: &str) -> bool {
+    let file = path.strip_suffix(AT_END).unwrap_or(path);
+    file.starts_with(GROUPS) || file.ends_with(SUSPENDED)
 }
 
 const ALWAYS: Span = Span { begin_ns: 0, end_ns: u64::MAX };

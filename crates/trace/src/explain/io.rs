@@ -164,6 +164,11 @@ impl Walk<'_> {
         let (cause, known_by, evidence) = self.judge(device, work, asked);
         let mut one = node(pid, cause, &self.known.device_name(device), span, evidence);
         one.known_by = known_by;
+        // A disk is judged so only if a mapping above it was.
+        if cause == Cause::QueueFrozen {
+            let mapping = self.suspended_above(device, asked).map_or(device, |above| above.0);
+            (one.detail, one.place) = (Some("suspended"), self.known.device_name(mapping));
+        }
         if matches!(cause, Cause::Device | Cause::DeviceQueue) {
             one.children = self.below(device, asked);
         }
@@ -209,6 +214,9 @@ impl Walk<'_> {
         if share < IDLE_SHARE {
             // That it was idle says that what was waited for was elsewhere, and not where.
             let bytes = work.bytes.checked_div(work.requests).filter(|bytes| *bytes > 0);
+            if let Some(held) = self.suspension(device, asked, &evidence) {
+                return held;
+            }
             return match self.group_limit(device, asked, bytes) {
                 Some(Fits { limit, is_sure: true }) => (
                     Cause::Throttle,

@@ -91,6 +91,10 @@ impl Place {
         let own = |name: &&&str| !GENERIC.contains(*name) && !LOCKS.contains(*name);
         let innermost = names.iter().find(own).copied().filter(|name| *name != "?");
         place.innermost = innermost.map(str::to_owned);
+        // The trap of the freezer of version 2, and the stop by a signal, may be inlined in what takes signals.
+        if let Some(name) = innermost.filter(|name| *name == "get_signal") {
+            place.add(Cause::Stopped, name);
+        }
         let held = innermost.filter(|name| has(PERCPU_LOCKS) && FREEZE_HOLDS.contains(name));
         if let Some(name) = held {
             place.add(Cause::Freeze, name);
@@ -128,6 +132,11 @@ impl Place {
         if let Some(name) = by.filter(|_| is_io && !self.has(Cause::Reclaim)) {
             self.add(Cause::Daemon, name);
         }
+    }
+
+    /// Whether the task was stopped there: by a signal, a debugger or a freezer.
+    pub(super) fn is_stop(&self) -> bool {
+        self.has(Cause::Stopped)
     }
 
     fn has(&self, cause: Cause) -> bool {

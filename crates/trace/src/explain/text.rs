@@ -119,6 +119,9 @@ fn phrase(cause: Cause, detail: Option<&'static str>) -> &'static str {
         (Cause::Daemon, Some("fuse")) => "the program that is the file system (FUSE)",
         (Cause::Daemon, Some("nfs_server")) => "the server of the file system",
         (Cause::Commit, Some("fast_commit")) => "a fast commit of the journal",
+        (Cause::QueueFrozen, Some("suspended")) => {
+            "a mapping to be resumed: it is suspended while its table is changed"
+        }
         (Cause::Stopped, Some("signal")) => "being allowed to go on: a signal had stopped it",
         (Cause::Stopped, Some("freezer")) => "its control group to be thawed",
         (Cause::Stopped, Some("debugger")) => "its debugger",

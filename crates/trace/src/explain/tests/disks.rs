@@ -188,6 +188,40 @@ fn a_disk_without_requests_is_followed_to_those_below() {
     assert_eq!(told(&ways), "sdb");
 }
 
+/// Of a mapping that is suspended meanwhile, with a disk below that has nothing to do until its end.
+#[test]
+fn a_suspended_mapping_holds_what_stands_on_it() {
+    let told = |of: &str, from_ms: u64, to_ms: u64| {
+        let stack = "io_schedule < folio_wait_writeback < ext4_sync_file";
+        let mut scene = Scene::of_victim(stack, 0);
+        scene.syncs(10, 100, 600);
+        scene.line.tasks.get_mut(&10).unwrap().syncs[0].device = DM;
+        scene.transaction(6, [0, 40, 41, 42, 45, 595], 20);
+        scene.line.journals.entry(DM).or_default().thread = Some(21);
+        scene.fact("/sys/block/dm-0/slaves", "sdb");
+        scene.fact("/sys/block/dm-1/slaves", "sdb");
+        let file = format!("/sys/block/{of}/dm/suspended");
+        scene.fact(&file, "0");
+        for (number, ms, text) in [(1, from_ms, "1"), (2, to_ms, "0")] {
+            let fact = format!("{} {} {file}\n{text}", ms * MS, (ms + 5) * MS);
+            scene.fact(&format!("limit change {number}"), &fact);
+        }
+        scene.task(30, "kworker/u8:0");
+        scene.request_of(OTHER, 30, (590, 599), 4096);
+        let call = scene.told();
+        let is_suspended = call.chain.last().unwrap().detail == Some("suspended");
+        assert_eq!(is_suspended, call.chain.last().unwrap().place == "dm-0");
+        of_end(&call)
+    };
+    let held = (vec!["writeback", "queue_frozen"], Evidence::AbsenceAndSetting, 0);
+    assert_eq!(told("dm-0", 90, 590), held);
+    let unknown = (vec!["writeback", "unknown"], Evidence::Absence, 500);
+    // Another mapping of the same disk; a moment of it; another time.
+    assert_eq!(told("dm-1", 90, 590), unknown);
+    assert_eq!(told("dm-0", 90, 200), unknown);
+    assert_eq!(told("dm-0", 700, 900), unknown);
+}
+
 /// So is one in the middle, below a disk that has requests.
 #[test]
 fn a_disk_without_requests_hides_none_below_it() {

@@ -481,6 +481,30 @@ fn a_stop_behind_a_call_is_of_no_call() {
     assert_eq!(told("do_syscall_64 < entry_SYSCALL_64"), (write, Cause::Stopped, 500));
 }
 
+/// The kernel may have inlined the freezer of version 2 in what takes signals, and the sleep is one that signals end.
+#[test]
+fn who_is_frozen_between_calls_is_told_as_stopped() {
+    let told = |stack: &str| {
+        let mut scene = Scene::of_victim(stack, 30);
+        scene.task(30, "systemd");
+        scene.line.begin_ns = 50 * MS;
+        let victim = scene.line.tasks.get_mut(&10).unwrap();
+        (victim.calls[0].begin_ns, victim.calls[0].end_ns) = (60 * MS, Some(90 * MS));
+        victim.waits[0].kind = WaitKind::Interruptible;
+        let explanation = scene.known().explain(&Question::default());
+        explanation
+            .calls
+            .first()
+            .map(|call| (call.call.clone(), causes(call), call.cause_detail, call.unexplained_ns))
+    };
+    let frozen = Some(("its own code".to_owned(), vec!["stopped"], Some("freezer"), 0));
+    let way = "arch_do_signal_or_restart < exit_to_user_mode_prepare < do_syscall_64";
+    assert_eq!(told(&format!("schedule < get_signal < {way}")), frozen);
+    assert_eq!(told(&format!("schedule < do_freezer_trap < get_signal < {way}")), frozen);
+    // What is written meanwhile is no stop.
+    assert_eq!(told(&format!("pipe_write < do_coredump < get_signal < {way}")), None);
+}
+
 /// A store into a mapping comes a moment after a call: who called waited for no call.
 #[test]
 fn a_page_fault_behind_a_call_is_of_no_call() {
