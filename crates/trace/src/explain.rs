@@ -53,7 +53,7 @@ pub use text::describe;
 
 use crate::file::{FOCUS, Machine, TraceFile};
 use crate::record::Device;
-use crate::timeline::{StackId, Symbols, Timeline};
+use crate::timeline::{Request, StackId, Symbols, Timeline};
 use place::Place;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -368,6 +368,7 @@ impl Knowledge {
     pub fn who(&self, pid: i32) -> String {
         match self.line.task_name(pid) {
             _ if pid == 0 => "an interrupt".to_owned(),
+            _ if pid == Request::BEFORE => "whoever had I/O there before the trace".to_owned(),
             Some(name) => format!("{name} (pid {pid})"),
             None => format!("pid {pid}"),
         }

@@ -296,7 +296,8 @@ impl Walk<'_> {
             }
             let there = Span { begin_ns: one.begin_ns(), end_ns: done_ns }.within(span);
             intervals.push((there.begin_ns, there.end_ns));
-            if one.pid != pid {
+            // Of one from before the trace nobody knows whose it is.
+            if one.pid != pid && one.pid != Request::BEFORE {
                 of_others.push((there.begin_ns, there.end_ns));
                 match self.known.is_kernels(one.pid) {
                     true => work.kernels_bytes += u64::from(one.bytes),

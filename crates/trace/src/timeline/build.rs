@@ -249,6 +249,7 @@ impl Builder {
         for (pid, now) in std::mem::take(&mut self.now) {
             self.open_at_end(pid, now);
         }
+        self.add_earlier();
         self.sleeps_to_calls();
         if !self.line.calls_are_counted {
             self.count_kept_calls();

@@ -18,17 +18,20 @@ pub struct Request {
     pub bytes: u32,
     /// Its class: letters as `WS`, `RAM`; see [`crate::schema::RqIssue`].
     pub class: Name,
-    /// The task in whose context it was queued or issued.
+    /// The task in whose context it was queued or issued; [`Request::BEFORE`] if that was before the trace.
     pub pid: i32,
     /// When the scheduler of the device took it; None if it has none, or before the trace.
     pub queued_ns: Option<u64>,
-    /// When the driver got it.
+    /// When the driver got it; of one from before the trace when that began.
     pub issued_ns: u64,
     /// When it was done; None if it was not before the trace ended.
     pub done_ns: Option<u64>,
 }
 
 impl Request {
+    /// The task of a request that was with the driver when the trace began: nobody saw whose it is.
+    pub const BEFORE: i32 = -1;
+
     /// When it was first seen.
     #[must_use]
     pub fn begin_ns(&self) -> u64 {

@@ -5,6 +5,9 @@
 //! (`blk_rq_trace_sector` of include/linux/blktrace_api.h) and done at the last sector that there can be
 //! (`blk_rq_pos` is -1).
 //!
+//! What is done and was not seen to be issued was with the driver when the trace began, unless events were lost or
+//! it is the rest of one that failed.
+//!
 //! Invariant: what is done is not with the driver any more. Held by
 //! `parts_of_a_request_add_up` (below) and `flushes_end` of the recorded traces.
 
@@ -12,7 +15,7 @@ use super::super::{Disk, Request};
 use super::{At, Builder};
 use crate::record::Device;
 use crate::schema::{RqComplete, RqInsert, RqIssue, RqRequeue};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Requests that are in the queues and drivers of a machine at once, at most.
 const REQUESTS_MAX: usize = 1 << 20;
@@ -30,6 +33,10 @@ pub(super) struct Requests {
     queued: HashMap<(Device, u64), (u64, i32)>,
     /// With the driver.
     issued: HashMap<(Device, u64), Issued>,
+    /// Done, and not seen to be issued.
+    earlier: BTreeMap<Device, Vec<Request>>,
+    /// Where the rest of a request would be that failed.
+    failed: HashSet<(Device, u64)>,
 }
 
 #[derive(Debug)]
@@ -108,15 +115,51 @@ impl Builder {
             (u64::MAX, _) => COMMAND,
             (sector, _) => sector,
         };
-        let Some(mut open) = self.requests.issued.remove(&(event.dev, place)) else { return };
+        let Some(mut open) = self.requests.issued.remove(&(event.dev, place)) else {
+            return self.complete_earlier(at, event, place);
+        };
         let disk = self.line.disks.get_mut(&event.dev);
         let Some(request) = disk.and_then(|disk| disk.requests.get_mut(open.index)) else { return };
         request.done_ns = Some(at.time_ns);
         // A part of it is done: the rest is a request that begins behind that part.
         open.left_bytes = open.left_bytes.saturating_sub(event.sectors.saturating_mul(512));
-        if open.left_bytes > 0 && event.error == 0 && place < COMMAND {
-            let behind = place.saturating_add(u64::from(event.sectors));
-            self.requests.issued.insert((event.dev, behind), open);
+        if open.left_bytes > 0 && place < COMMAND {
+            let behind = (event.dev, place.saturating_add(u64::from(event.sectors)));
+            if event.error == 0 {
+                self.requests.issued.insert(behind, open);
+            } else if self.requests.failed.len() < REQUESTS_MAX {
+                self.requests.failed.insert(behind);
+            }
+        }
+    }
+
+    /// A request is done that was not seen to be issued.
+    fn complete_earlier(&mut self, at: At, event: &RqComplete, place: u64) {
+        // A write behind a flush is told to be done twice on older kernels, once without a length.
+        let is_nothing = place == COMMAND || place < COMMAND && event.sectors == 0;
+        if self.requests.failed.remove(&(event.dev, place)) || is_nothing || !self.room() {
+            return;
+        }
+        self.requests.earlier.entry(event.dev).or_default().push(Request {
+            sector: if place == FLUSH { 0 } else { event.sector },
+            bytes: event.sectors.saturating_mul(512),
+            class: event.rwbs,
+            pid: Request::BEFORE,
+            queued_ns: None,
+            issued_ns: self.line.begin_ns,
+            done_ns: Some(at.time_ns),
+        });
+    }
+
+    /// Puts those that were with the driver when the trace began before the others. Where events were lost, one that
+    /// was not seen to be issued may have been issued within the trace.
+    pub(super) fn add_earlier(&mut self) {
+        let is_lost = self.line.lost_events > 0 || self.line.lost_places > 0;
+        for (device, requests) in std::mem::take(&mut self.requests.earlier) {
+            if !is_lost {
+                let disk = self.line.disks.entry(device).or_default();
+                disk.requests.splice(0..0, requests);
+            }
         }
     }
 }
@@ -189,6 +232,26 @@ mod tests {
             of(&events, true),
             [(0, 4_096, 10, Some(40)), (0, 0, 20, Some(30)), (0, 0, 50, Some(60))]
         );
+    }
+
+    #[test]
+    fn what_was_with_the_driver_before_is_of_the_traces_begin() {
+        let events = [issue(8, 16), done(64, 8), done(8, 16), done(u64::MAX, 0)];
+        let all = [(64, 4_096, 0, Some(20)), (0, 0, 0, Some(40)), (8, 8_192, 10, Some(30))];
+        assert_eq!(of(&events, true), all);
+        // The rest of one that failed is none.
+        let failed = |sector, sectors| match done(sector, sectors) {
+            KernelEvent::RqComplete(event) => {
+                KernelEvent::RqComplete(RqComplete { error: -5, ..event })
+            }
+            other => other,
+        };
+        let events = [issue(8, 16), failed(8, 8), done(16, 8)];
+        assert_eq!(of(&events, true), [(8, 8_192, 10, Some(20))]);
+        let mut builder = Builder::new(Limits::default());
+        builder.lost(Some(1));
+        builder.known(At { cpu: 0, time_ns: 5, pid: 1, context: Context::Task }, &done(64, 8));
+        assert!(builder.finish().disks.is_empty());
     }
 
     #[test]
