@@ -104,6 +104,8 @@ def known(path):
 
 def reason(said, name, collector):
     """What a guest said of one that it could not make; else its last line."""
+    if "its time was over" in said and f"{name} {collector}: " not in said:
+        return "the guest's time was over"
     lines = [line for line in said.splitlines() if line and not line.startswith("lab: ")]
     own = [line for line in lines if line.startswith(f"{name} {collector}: ")]
     return (own or lines or ["nothing was said"])[-1][:300]

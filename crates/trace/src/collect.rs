@@ -32,6 +32,7 @@ pub use state::{sleepers, sleeps_for_storage};
 pub use symbols::are_hidden as names_are_hidden;
 
 use crate::event_set::EventSet;
+use crate::explain::IN_FLIGHT;
 use crate::file::{CPUS_MAX, CpuLosses, Machine, Preamble, TraceWriter};
 use crate::format::{EventHeader, PageHeader};
 use baro_sys::tracefs::{CpuStatistics, RawTrace, TraceError};
@@ -382,7 +383,8 @@ fn write_state<W: Write>(
 ) -> Result<(), CollectError> {
     let quotas = (groups::QUOTAS, groups::quotas());
     let limited = (groups::LIMITED, groups::limited());
-    for (name, text) in state::of_tasks(since).into_iter().chain([quotas, limited]) {
+    let in_flight = (IN_FLIGHT, facts::in_flight());
+    for (name, text) in state::of_tasks(since).into_iter().chain([quotas, limited, in_flight]) {
         if !text.is_empty() {
             writer.fact(&format!("{name}{when}"), text.as_bytes())?;
         }

@@ -20,6 +20,7 @@ mod calls;
 mod cause;
 mod chain;
 mod drawn;
+mod earlier;
 mod group_limits;
 mod history;
 mod index;
@@ -45,6 +46,8 @@ mod which_disk;
 pub use advice::{Advice, Write};
 pub use cause::{Cause, Evidence};
 pub use drawn::drawn;
+#[cfg(feature = "collect")]
+pub(crate) use earlier::IN_FLIGHT;
 pub use json::to_json;
 pub(crate) use soft::{ASYNCHRONOUS, FILE_LOCKS};
 #[cfg(feature = "collect")]
@@ -264,6 +267,7 @@ impl Knowledge {
     ) -> Self {
         tasks::add_parents(&mut line, &facts);
         tasks::add_hangs(&line, &mut symbols);
+        earlier::add(&mut line, &facts, &devices);
         let functions = |line: &Timeline, stack| {
             let names = line.stacks.get(stack).iter().filter_map(|one| symbols.name(*one));
             names.map(str::to_owned).collect()

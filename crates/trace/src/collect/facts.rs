@@ -97,6 +97,20 @@ fn of_disks() -> Vec<(String, String)> {
     facts
 }
 
+/// Disks that have requests now: `NAME READS WRITES` a line, as far as there is room.
+pub(super) fn in_flight() -> String {
+    let mut text = String::new();
+    for disk in files::list(Path::new(DISKS)).unwrap_or_default().iter().take(FOLDERS_MAX) {
+        let path = Path::new(DISKS).join(disk).join("inflight");
+        let counts = files::read_text(&path, 64).unwrap_or_default();
+        let counts: Vec<&str> = counts.split_whitespace().collect();
+        if counts.iter().any(|count| *count != "0") && text.len() < super::state::TEXT_BYTES_MAX {
+            text.push_str(&format!("{disk} {}\n", counts.join(" ")));
+        }
+    }
+    text
+}
+
 const DISKS: &str = "/sys/block";
 /// The fact with the numbers of each partition and of its disk.
 const PARTITIONS: &str = "partitions";

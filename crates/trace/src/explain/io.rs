@@ -58,6 +58,8 @@ pub(super) struct Work {
     pub(super) ended: Option<Ended>,
     /// Whether a request of the waiter's was there at the end of the time.
     pub(super) holds_own: bool,
+    /// Whether one from before the trace was.
+    pub(super) holds_before: bool,
     /// Whether something that the kernel writes was.
     pub(super) holds_written: bool,
     /// Whether a flush was.
@@ -195,6 +197,10 @@ impl Walk<'_> {
         };
         let evidence = match work.requests {
             0 => format!("{name} had no requests"),
+            count if work.done == 0 && work.by_task.keys().all(|pid| *pid == Request::BEFORE) => {
+                let were = if count == 1 { "request was" } else { "requests were" };
+                format!("{count} {were} with {name} before the trace and at its end")
+            }
             _ => format!(
                 "{name} had requests for {:.0} % of the {}: {} {} ({kind}), {:.1} MB, {} each; \
              {:.0} % of the bytes by {}",
@@ -331,6 +337,7 @@ impl Walk<'_> {
                 work.oldest_ns = Some(before_ns.min(one.begin_ns()));
             }
             work.holds_own |= lasts && one.pid == pid;
+            work.holds_before |= lasts && one.pid == Request::BEFORE;
             work.holds_written |= lasts && one.is_write() && self.known.is_kernels(one.pid);
             work.holds_flush |= lasts && !one.is_write() && !one.is_read();
         }

@@ -48,7 +48,7 @@ impl Walk<'_> {
             .collect();
         let lasts = wait.woken_ns.or(wait.end_ns).is_none();
         let before = if lasts { self.disk_before(pid, wait) } else { None };
-        let only = if lasts { self.only_disk(cause, &works) } else { None };
+        let only = if lasts { self.only_disk(cause, wait, &works) } else { None };
         let is = |one: Option<Device>, device: &Device| one == Some(*device);
         // What a limit holds back never came to the disk.
         let took_part = |(device, work): &(Device, Work)| {
@@ -86,14 +86,15 @@ impl Walk<'_> {
 
     /// For a wait that lasts, if others give to the disk what is waited for: the only disk that has such, or
     /// else the only one that was in use within the recording.
-    fn only_disk(&self, cause: Cause, works: &[(Device, Work)]) -> Option<Device> {
-        // The task's own requests are those of the task.
-        if cause == Cause::DirectIo {
-            return None;
-        }
+    fn only_disk(&self, cause: Cause, wait: &Wait, works: &[(Device, Work)]) -> Option<Device> {
         let of = |holds: &dyn Fn(&Work) -> bool| {
             self.top_of(&works.iter().filter(|(_, work)| holds(work)).collect::<Vec<_>>())
         };
+        // The task's own requests are those of the task, but from before the trace nobody knows whose they are.
+        if cause == Cause::DirectIo {
+            let is_from_before = wait.begin_ns <= self.known.line.begin_ns;
+            return of(&|work| work.holds_before).filter(|_| is_from_before);
+        }
         let found = match cause {
             Cause::Writeback | Cause::OrderedData | Cause::JournalWrite | Cause::LogSpace => {
                 of(&|work| work.holds_written)

@@ -188,6 +188,49 @@ fn a_disk_without_requests_is_followed_to_those_below() {
     assert_eq!(told(&ways), "sdb");
 }
 
+/// Of a disk that does not answer any more, since before the recording until after it.
+#[test]
+fn what_was_with_a_disk_all_the_time_is_told() {
+    let told = |begin: &str, end: &str, make: &dyn Fn(&mut Scene)| {
+        let mut scene = Scene::of_victim(DIRECT, 0);
+        let task = scene.line.tasks.get_mut(&10).unwrap();
+        (task.waits[0].woken_ns, task.waits[0].end_ns, task.calls[0].end_ns) = (None, None, None);
+        (scene.line.begin_ns, scene.line.end_ns) = (100 * MS, 600 * MS);
+        scene.fact("hangs", &format!("at {}\n", 80 * MS));
+        scene.fact("in flight", begin);
+        scene.fact("in flight at the end", end);
+        scene.syncs(10, 100, 600);
+        make(&mut scene);
+        let call = scene.told();
+        let evidence = call.tree[0].children.first().map(|one| one.evidence.clone());
+        (of_end(&call), evidence.unwrap_or_default())
+    };
+    let held = (vec!["direct_io", "device"], Evidence::Stack, 0);
+    let (found, evidence) = told("sda 1 0\n", "sda 1 0\nsdb 0 4\n", &|_| {});
+    assert_eq!(found, held, "{evidence}");
+    assert_eq!(evidence, "1 request was with sda before the trace and at its end");
+    // It began to wait later; another disk has such requests too.
+    let later = |scene: &mut Scene| scene.line.begin_ns = 95 * MS;
+    assert_ne!(told("sda 1 0\n", "sda 1 0\n", &later).0, held);
+    assert_ne!(told("sda 1 0\nsdb 1 0\n", "sda 1 0\nsdb 1 0\n", &|_| {}).0, held);
+    // What was issued meanwhile accounts for it; nothing was there before; events were lost; it is out of a ring.
+    let issued = |scene: &mut Scene| {
+        scene.request(11, 590, 900, 4096);
+        scene.line.disks.get_mut(&DEVICE).unwrap().requests[0].done_ns = None;
+    };
+    let lost = |scene: &mut Scene| scene.line.lost_events = 1;
+    let ring = |scene: &mut Scene| scene.fact("hangs", "at 7\n");
+    let late = |scene: &mut Scene| {
+        ring(scene);
+        scene.line.begin_ns += 3_000 * MS;
+        scene.line.end_ns += 3_000 * MS;
+    };
+    assert_ne!(told("sda 1 0\n", "sda 1 0\n", &issued).0, held);
+    assert_ne!(told("sdb 1 0\n", "sda 1 0\n", &|_| {}).0, held);
+    assert_ne!(told("sda 1 0\n", "sda 1 0\n", &lost).0, held);
+    assert_ne!(told("sda 1 0\n", "sda 1 0\n", &late).0, held);
+}
+
 /// Of a mapping that is suspended meanwhile, with a disk below that has nothing to do until its end.
 #[test]
 fn a_suspended_mapping_holds_what_stands_on_it() {
