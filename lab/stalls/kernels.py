@@ -35,7 +35,7 @@ for name in blkio memory freezer cpu; do
 done
 """
 INSIDE = """
-mkdir -p /stalls/bin && for name in losetup fsfreeze; do ln -s /usr/bin/util-$name /stalls/bin/$name; done
+mkdir -p /stalls/bin && for name in losetup fsfreeze partx; do ln -s /usr/bin/util-$name /stalls/bin/$name; done
 export PATH=/stalls/bin:$PATH PYTHONPATH=/stalls/std.zip:/stalls/dynload PYTHONDONTWRITEBYTECODE=1
 export PYTHONHOME=/stalls STALLS=/run/stalls BARO=/usr/bin/baro
 modprobe -a overlay fuse xfs btrfs dm_mod xts ecb dm_crypt raid1 2>/dev/null
@@ -124,7 +124,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         # Of another name than busybox's own, which have other options.
         places = "/sbin:/usr/sbin:/bin:/usr/bin"
-        tools = [shutil.copy(shutil.which(name, path=places), f"{folder}/util-{name}") for name in ("losetup", "fsfreeze")]
+        tools = [shutil.copy(shutil.which(name, path=places), f"{folder}/util-{name}") for name in ("losetup", "fsfreeze", "partx")]
         brought = (*library(folder), *tools)
         for kernel in arguments.kernels.split(","):
             for collector in arguments.collectors.split(","):

@@ -405,7 +405,7 @@ def attributes_cold(run_):
             with open(f"{one.mount}/{number}/file", "w", encoding="utf-8"):
                 pass
             os.setxattr(f"{one.mount}/{number}/file", "user.x", b"y" * 2000)
-        one.cold()
+        one.cold("no_prefetch_block_bitmaps")
         one.slow(read_iops=8)
         run_.record()
 
