@@ -33,8 +33,11 @@ const FAULT: &str = "handle_mm_fault";
 
 /// What does the work that was left for the way back.
 const WORK: &str = "task_work_run";
-/// Between two sleeps of that work, or the call's return and the first, a task runs no longer than this.
+/// Between a call's return and the first sleep of that work a task runs no longer than this: the work may be that of
+/// another call, which was not recorded.
 const WORKS_NS: u64 = 10_000_000;
+/// Between two sleeps of the same work it may run longer.
+const WORKS_ON_NS: u64 = 200_000_000;
 
 /// Lets calls last as long as the work that they left for the way back.
 pub(super) fn lengthen_calls(
@@ -49,16 +52,17 @@ pub(super) fn lengthen_calls(
     }
     for task in line.tasks.values_mut() {
         let works = |wait: &&Wait| wait.stack.is_some_and(|stack| of_work.contains(&stack));
+        let mut worked = None;
         for wait in task.waits.iter().filter(works) {
             let before = task.calls.partition_point(|call| call.begin_ns <= wait.begin_ns);
-            let Some(call) = before.checked_sub(1).and_then(|last| task.calls.get_mut(last)) else {
-                continue;
-            };
+            let Some(last) = before.checked_sub(1) else { continue };
+            let Some(call) = task.calls.get_mut(last) else { continue };
             let Some(end_ns) = call.end_ns.filter(|end_ns| *end_ns < wait.begin_ns) else {
                 continue;
             };
-            if wait.begin_ns - end_ns < WORKS_NS {
-                call.end_ns = wait.end_ns;
+            let most_ns = if worked == Some(last) { WORKS_ON_NS } else { WORKS_NS };
+            if wait.begin_ns - end_ns < most_ns {
+                (call.end_ns, worked) = (wait.end_ns, Some(last));
             }
         }
     }

@@ -68,6 +68,8 @@ struct Now {
     returned: Option<super::Call>,
     /// Where that call is among those that are kept.
     returned_at: Option<usize>,
+    /// A call that returned not long before the sleep that lasts, and is not kept.
+    returned_before: Option<super::Call>,
     /// Whether a call of it was seen to begin or to end.
     has_called: bool,
     /// Up to when the task is known to have been in its call, if it was in that already when the trace began.

@@ -528,20 +528,23 @@ fn a_page_fault_behind_a_call_is_of_no_call() {
 #[test]
 fn work_on_the_way_back_is_of_its_call() {
     let work = "io_schedule < folio_wait_writeback < sync_filesystem < cleanup_mnt < task_work_run";
-    let told = |stack: &str, from_ms: u64| {
+    let told = |stack: &str, from_ms: u64, again_ms: u64| {
         let mut scene = Scene::default();
         scene.task(10, "victim");
         scene.writes(10, 99, 100);
-        for (from_ms, to_ms) in [(from_ms, 300), (301, 600)] {
+        for (from_ms, to_ms) in [(from_ms, 300), (again_ms, 600)] {
             scene.sleeps(10, from_ms, to_ms, stack, 0);
         }
         let explanation = scene.known().explain(&Question::default());
         let calls = explanation.calls.iter();
         calls.map(|one| (one.call.clone(), one.wait_ns / MS)).collect::<Vec<_>>()
     };
-    assert_eq!(told(work, 101), [("write".to_owned(), 498)]);
+    assert_eq!(told(work, 101, 301), [("write".to_owned(), 498)]);
+    // It computes between two sleeps of the same work.
+    assert_eq!(told(work, 101, 350), [("write".to_owned(), 449)]);
     // Of the program's own code, or of another call that is not told.
     let fault = work.replace("task_work_run", "handle_mm_fault");
-    assert_eq!(told(&fault, 101).len(), 2);
-    assert_eq!(told(work, 150).len(), 2);
+    assert_eq!(told(&fault, 101, 301).len(), 2);
+    assert_eq!(told(work, 150, 301).len(), 2);
+    assert_eq!(told(work, 101, 550).len(), 2);
 }

@@ -24,6 +24,8 @@ const ENDS: i64 = 16 | 32;
 const THROTTLES_NS: u64 = 1_000_000;
 /// What lies between the event of a call's return and what the kernel does on the way to the program.
 const RETURNS_NS: u64 = 50_000;
+/// The same of work that was left for that way, as its stack will tell.
+const WORKS_NS: u64 = 10_000_000;
 
 impl Builder {
     pub(super) fn switch(&mut self, at: At, event: &Switch) {
@@ -73,8 +75,12 @@ impl Builder {
             self.line.tasks.entry(event.prev_pid).or_default().ended_ns = Some(at.time_ns);
         }
         let late = |call: &Call| call.end_ns.is_none_or(|end_ns| end_ns + RETURNS_NS < at.time_ns);
+        now.returned_before = None;
         if kind == Some(WaitKind::Interruptible) || now.returned.as_ref().is_some_and(late) {
-            now.returned = None;
+            let is_near =
+                |call: &Call| call.end_ns.is_some_and(|end_ns| end_ns + WORKS_NS > at.time_ns);
+            let is_sleep = kind == Some(WaitKind::Sleep) && now.returned_at.is_none();
+            now.returned_before = now.returned.take().filter(|call| is_sleep && is_near(call));
         }
         let processor = Processor { run_ns: Some(now.run_ns), ..Processor::default() };
         now.wait = kind.map(|kind| Wait {
@@ -124,6 +130,12 @@ impl Builder {
                 }
                 _ => {}
             }
+        }
+        let before = self.now.get_mut(&pid).and_then(|now| now.returned_before.take());
+        if let Some(call) = before.filter(|_| wait.duration_ns(0) >= self.limits.min_call_ns)
+            && self.room()
+        {
+            self.line.tasks.entry(pid).or_default().calls.push(call);
         }
         self.waited(pid, wait);
     }
@@ -495,6 +507,7 @@ mod tests {
         // Its beginning may have been lost within the trace; or it made another call in between.
         assert_eq!(told(&[], true, ends(166)).0, []);
         let other = KernelEvent::SysEnter(SysEnter { number: 1, args: [0; 6] });
-        assert_eq!(told(&[other, ends(1)], false, ends(166)).0, []);
+        // That one is kept, since the sleep soon behind it may be its work.
+        assert_eq!(told(&[other, ends(1)], false, ends(166)).0, [(1, 5, Some(5))]);
     }
 }
