@@ -54,6 +54,7 @@ pub(super) struct Work {
     driver_ns: u64,
     done: u64,
     writes: u64,
+    reads: u64,
     /// The request that ended the wait, if one ended then: of several the one that did most likely.
     pub(super) ended: Option<Ended>,
     /// Whether a request of the waiter's was there at the end of the time.
@@ -193,7 +194,8 @@ impl Walk<'_> {
         let kind = match work {
             Work { bytes: 0, .. } => "flushes",
             Work { writes, requests, .. } if writes * 2 >= *requests => "mostly writes",
-            _ => "mostly reads",
+            Work { reads, requests, .. } if reads * 2 >= *requests => "mostly reads",
+            _ => "mostly flushes",
         };
         let evidence = match work.requests {
             0 => format!("{name} had no requests"),
@@ -313,6 +315,7 @@ impl Walk<'_> {
             work.requests += 1;
             work.bytes += u64::from(one.bytes);
             work.writes += u64::from(one.is_write());
+            work.reads += u64::from(one.is_read());
             *work.by_task.entry(one.pid).or_default() += u64::from(one.bytes);
             if let Some(done_ns) = one.done_ns {
                 work.done += 1;

@@ -257,6 +257,9 @@ mod tests {
                 &[Cause::ExtentLock],
             ),
         ];
+        // An md marks itself as written to before it is.
+        let marked = "md_write_start < raid1_make_request < md_handle_request < submit_bio_noacct";
+        assert_eq!(of(marked), [Cause::Writeback]);
         // A queue that is emptied; the lock of a group of inodes, and who holds it.
         let entering = "__bio_queue_enter < blk_mq_submit_bio < __iomap_dio_rw";
         assert_eq!(of(entering), [Cause::DirectIo, Cause::QueueFrozen]);

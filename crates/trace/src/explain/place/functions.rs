@@ -90,9 +90,11 @@ pub(super) const TELLING: &[(Cause, &[&str])] = &[
             "filemap_fdatawait_range", "inode_sleep_on_writeback", "__inode_wait_for_writeback",
             "wb_wait_for_completion", "sync_inodes_sb", "wait_sb_inodes",
             "filemap_fdatawait_range_keep_errors",
+            // What md writes of itself before it writes data, and behind that (drivers/md/md.c).
+            "md_write_start", "md_super_wait",
         ],
     ),
-    (Cause::Flush, &["blkdev_issue_flush"]),
+    (Cause::Flush, &["blkdev_issue_flush", "md_flush_request"]),
     (
         Cause::MetadataRead,
         &[
