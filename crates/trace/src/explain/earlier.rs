@@ -38,7 +38,8 @@ pub(super) fn add(
         let open = disk.map_or(0, |disk| {
             disk.requests.iter().filter(|one| one.done_ns.is_none()).count() as u64
         });
-        let left = (end.0 + end.1).saturating_sub(open).min(begin.0 + begin.1).min(REQUESTS_MAX);
+        let sum = |(reads, writes): (u64, u64)| reads.saturating_add(writes);
+        let left = sum(*end).saturating_sub(open).min(sum(*begin)).min(REQUESTS_MAX);
         let requests = (0..left).map(|number| Request {
             sector: 0,
             bytes: 0,

@@ -1,5 +1,5 @@
-//! What files held that limit something (control groups' limits, suspended mappings), and when: as the recorder read them when it began and ended, and
-//! each time that one was written meanwhile.
+//! What files held that limit something (control groups' limits, suspended mappings), and when: as the recorder read
+//! them when it began and ended, and each time that one was written meanwhile.
 //!
 //! A change was seen some time after it was made: from the look before on the file may have held either text.
 //! Where a change was not told, a text counts for all of the recording, as if no time were known.
